@@ -109,9 +109,10 @@ type Output interface {
 	CopyTo(sink func([]byte)) error
 
 	// Drain returns when everything that the pipe held when Drain was called
-	// has been passed to sink, or when CopyTo has returned. It does not wait
-	// for end of file: another process may hold the pipe for ever.
-	Drain(context.Context) error
+	// has been passed to sink, or when CopyTo has ended. It does not wait for
+	// end of file, since another process may hold the pipe for ever, but
+	// reports whether the pipe is at its end: then CopyTo returns by itself.
+	Drain(context.Context) (eof bool, err error)
 
 	// Close ends CopyTo and releases the descriptor.
 	io.Closer
