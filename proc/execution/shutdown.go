@@ -1,0 +1,62 @@
+package execution
+
+import (
+	"sync"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+)
+
+// BeginShutdown makes every request that waits answer with what it has, and
+// refuses new commands. It may be called more than once.
+func (r *Registry) BeginShutdown() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closingOnce.Do(func() { close(r.closing) })
+}
+
+// Closing is closed by BeginShutdown.
+func (r *Registry) Closing() <-chan struct{} { return r.closing }
+
+func (r *Registry) isClosing() bool {
+	select {
+	case <-r.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Shutdown ends everything that every execution owns, all at once, with the
+// grace and the bounds of the specification. A close of hurry cuts the grace
+// short, but never skips the kill. It returns when all is over, and is called
+// once.
+func (r *Registry) Shutdown(hurry <-chan struct{}) {
+	r.BeginShutdown()
+	var ending sync.WaitGroup
+	asked := make(map[*Execution]bool)
+	endAll := func() {
+		for _, e := range r.owners() {
+			if !asked[e] {
+				asked[e] = true
+				ending.Go(func() { e.terminate(Stopped, proc.SIGTERM, Grace, hurry) })
+			}
+		}
+	}
+	endAll()
+	r.starting.Wait()
+	endAll() // what was just being started
+	ending.Wait()
+}
+
+// owners lists the executions that may own processes.
+func (r *Registry) owners() []*Execution {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var left []*Execution
+	for _, e := range r.order {
+		if !e.gone() {
+			left = append(left, e)
+		}
+	}
+	return left
+}
