@@ -1,0 +1,83 @@
+#!/bin/sh
+# Everything that a change must pass, on a Debian machine with Go:
+#
+#     ci/check.sh            all of it
+#     ci/check.sh STEP...    some of it: install format vet lint test
+#
+# It installs what it uses. Each step prints its name and how long it took.
+set -eu
+cd "$(dirname "$0")/.."
+
+STATICCHECK=honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# Each backend, and each system that shares it but has files of its own.
+VET="linux/amd64 linux/arm darwin/arm64 windows/amd64 windows/386 freebsd/amd64 openbsd/amd64 netbsd/amd64 dragonfly/amd64"
+LINT="linux/amd64 darwin/arm64 freebsd/amd64 windows/amd64 windows/arm64 windows/386"
+
+# need FILE PACKAGE: installs a Debian package unless the file or command is
+# there already.
+need() {
+	if command -v "$1" >/dev/null 2>&1 || [ -e "$1" ]; then
+		return
+	fi
+	if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+		echo "ci/check.sh: $1 is missing; on Debian: apt-get install $2" >&2
+		exit 1
+	fi
+	[ -n "${APT_UPDATED:-}" ] || apt-get update -qq >/dev/null
+	APT_UPDATED=1
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
+}
+
+step_install() {
+	need gcc gcc # the race detector is linked with it
+	need /usr/include/stdlib.h libc6-dev
+	need python3 python3-minimal # the policy tests compare expressions with it
+	need setsid util-linux
+	need /usr/lib/postgresql postgresql # a real daemon for the containment tests
+	go mod download
+}
+
+step_format() {
+	unformatted=$(gofmt -l .)
+	if [ -n "$unformatted" ]; then
+		printf 'not formatted:\n%s\n' "$unformatted" >&2
+		exit 1
+	fi
+	go mod tidy -diff
+}
+
+step_vet() {
+	for target in $VET; do
+		echo "  $target"
+		GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 go vet ./...
+	done
+}
+
+step_lint() {
+	tools=$(mktemp -d)
+	trap 'rm -rf "$tools"' EXIT
+	GOBIN=$tools go install "$STATICCHECK"
+	for target in $LINT; do
+		echo "  $target"
+		GOOS=${target%/*} GOARCH=${target#*/} CGO_ENABLED=0 "$tools/staticcheck" ./...
+	done
+}
+
+step_test() {
+	CGO_ENABLED=1 go test -race -timeout 20m ./...
+}
+
+[ $# -gt 0 ] || set -- install format vet lint test
+for step; do
+	case $step in
+	install | format | vet | lint | test) ;;
+	*)
+		echo "ci/check.sh: unknown step $step; the steps are install format vet lint test" >&2
+		exit 2
+		;;
+	esac
+	echo "== $step"
+	begun=$(date +%s)
+	"step_$step"
+	echo "== $step: $(($(date +%s) - begun)) s"
+done

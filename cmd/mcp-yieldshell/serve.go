@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/mattn/go-isatty"
+
+	"github.com/yieldshell/mcp-yieldshell/mcp"
+	"github.com/yieldshell/mcp-yieldshell/mcp/stdio"
+	"github.com/yieldshell/mcp-yieldshell/proc/execution"
+)
+
+const (
+	// shutdownBound is more than the specification's bounds for ending an
+	// execution add up to (10 s grace, 5 s kill, 3 s output): past it the
+	// process ends whatever still hangs, and the supervisors do the rest.
+	shutdownBound = 20 * time.Second
+	// farewellBound is how long the last answers may take to be written once
+	// everything has ended.
+	farewellBound = time.Second
+)
+
+// serve speaks MCP on stdin and stdout until the client or a signal ends it.
+func serve(ctx context.Context, sys system) int {
+	config, err := LoadConfig(sys.lookupEnv, sys.environ())
+	if err != nil {
+		fmt.Fprintf(sys.stderr, "mcp-yieldshell: %v\n", err)
+		return exitUsage
+	}
+	log := newLogger(sys.stderr, config.LogLevel, config.LogJSON)
+	if log.GetLevel() > hclog.Debug {
+		debug.SetTraceback("none") // one line, should there ever be a panic
+	}
+	for _, w := range config.Warnings {
+		log.Warn(w)
+	}
+	if isatty.IsTerminal(sys.stdin.Fd()) {
+		fmt.Fprintln(sys.stderr, "mcp-yieldshell serves MCP clients on stdin and stdout, and waits for one now; Ctrl-C ends it, 'mcp-yieldshell help' tells more")
+	}
+	catchBrokenPipe()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, endSignals()...)
+	defer signal.Stop(signals)
+
+	backend, err := newBackend()
+	if err != nil {
+		fmt.Fprintf(sys.stderr, "mcp-yieldshell: %v\n", err)
+		return exitFailed
+	}
+	defer backend.Close()
+	registry := execution.New(config.registryOptions(backend, log.Warn))
+	end := newEnding(registry, log)
+	return end.run(ctx, signals, func(ctx context.Context) error {
+		server := mcp.NewServer(config.toolOptions(registry, backend, sys, log))
+		transport := stdio.New(sys.stdin, sys.stdout, stdio.Options{
+			OnDrained: end.begin,
+			OnBroken:  end.begin,
+		})
+		server.AddReceivingMiddleware(stdio.Recover(log.Error, log.Debug), stdio.JoinContext(ctx))
+		return server.Run(ctx, transport)
+	})
+}
+
+// ending is the server's way out. Whatever comes first begins it: the end of
+// stdin, a broken stdout, a signal.
+type ending struct {
+	registry *execution.Registry
+	log      hclog.Logger
+	begun    chan struct{}
+	begin    func()
+}
+
+func newEnding(r *execution.Registry, log hclog.Logger) *ending {
+	e := &ending{registry: r, log: log, begun: make(chan struct{})}
+	e.begin = sync.OnceFunc(func() {
+		r.BeginShutdown() // requests that wait answer with what they have
+		close(e.begun)
+	})
+	return e
+}
+
+// run serves until the ending begins, then ends everything within bounds. It
+// returns the exit status.
+func (e *ending) run(ctx context.Context, signals <-chan os.Signal, session func(context.Context) error) int {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served := make(chan error, 1)
+	go func() {
+		served <- session(ctx)
+		e.begin()
+	}()
+	select {
+	case <-e.begun:
+	case s := <-signals:
+		e.log.Info("ending", "signal", s.String())
+		e.begin()
+	}
+
+	hurry := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			close(hurry)
+		case <-ctx.Done():
+		}
+	}()
+	over := make(chan struct{})
+	go func() {
+		e.registry.Shutdown(hurry)
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-time.After(shutdownBound):
+		e.log.Warn("ending although some executions would not end")
+	}
+	return e.farewell(served, cancel)
+}
+
+// farewell lets the session write its last answers.
+func (e *ending) farewell(served <-chan error, cancel func()) int {
+	cancel()
+	select {
+	case err := <-served:
+		if err != nil && err != context.Canceled {
+			e.log.Info("session ended", "reason", err)
+		}
+	case <-time.After(farewellBound):
+		// The client does not read: the process ends all the same.
+	}
+	return exitOK
+}

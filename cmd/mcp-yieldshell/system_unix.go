@@ -1,0 +1,37 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+	procunix "github.com/yieldshell/mcp-yieldshell/proc_unix"
+)
+
+// superviseIfAsked turns this process into a supervisor if the backend started
+// it as one, and then does not return.
+func superviseIfAsked() {
+	if procunix.IsSupervisor() {
+		procunix.Supervise()
+	}
+}
+
+func newBackend() (proc.Backend, error) { return procunix.New() }
+
+// endSignals are the signals that end the server.
+func endSignals() []os.Signal {
+	return []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}
+}
+
+// catchBrokenPipe keeps a closed stdout from killing the process, so that the
+// write fails instead and the server ends in good order. The signal is caught
+// and not ignored because commands would inherit an ignored one.
+func catchBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
+// detachFromTerminal gives a server that call starts a session of its own, so
+// that Ctrl-C reaches the call alone, which then cancels in good order.
+func detachFromTerminal(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

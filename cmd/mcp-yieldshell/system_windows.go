@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+	procwindows "github.com/yieldshell/mcp-yieldshell/proc_windows"
+)
+
+// superviseIfAsked does the work of a helper process if the backend started
+// this one for that, and then does not return.
+func superviseIfAsked() {
+	if procwindows.IsHelper() {
+		procwindows.Help()
+	}
+}
+
+func newBackend() (proc.Backend, error) { return procwindows.New() }
+
+// endSignals are the console events that end the server.
+func endSignals() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
+
+// catchBrokenPipe does nothing: there is no SIGPIPE.
+func catchBrokenPipe() {}
+
+// detachFromTerminal keeps Ctrl-C from a server that call starts, so that it
+// reaches the call alone, which then cancels in good order.
+func detachFromTerminal(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
