@@ -1,0 +1,199 @@
+package buffer
+
+import "bytes"
+
+// Tail returns the newest lines of the selected streams, at most limit bytes
+// over both. A limit below 1 is 1.
+//
+// Lines are ordered by the position of their last byte. A last line without a
+// newline counts; the nothing after a final newline does not. If the lines are
+// larger than the limit, the page keeps the newest bytes and is Capped; it never
+// splits a character, and holds at least one, as [Log.Page] does. Evicted says
+// that something was evicted and fewer whole lines than asked for are left.
+//
+// The cost is that of what is returned: it does not depend on the capacity.
+func (l *Log) Tail(lines, limit int, sel Selection) Page {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	limit = max(1, min(limit, len(l.rings)*l.rings[Stdout].capacity))
+	rings := l.selected(sel)
+	var tails [2]tail
+	for s, r := range rings {
+		if r != nil {
+			tails[s] = newTail(r, limit)
+		}
+	}
+	for range lines {
+		t := later(&tails[Stdout], &tails[Stderr])
+		if t == nil {
+			break
+		}
+		t.takeLine()
+	}
+
+	page := Page{Start: l.next, Next: l.next, Latest: l.next, Evicted: missesLines(rings, lines)}
+	if tails[Stdout].size()+tails[Stderr].size() > limit {
+		page.Capped = true
+		keepNewest(&tails[Stdout], &tails[Stderr], limit)
+	}
+	for s := range tails {
+		if t := &tails[s]; t.size() > 0 {
+			page.Start = min(page.Start, t.ring.position(t.off))
+		}
+	}
+	page.Stdout = tails[Stdout].text()
+	page.Stderr = tails[Stderr].text()
+	return page
+}
+
+// A tail is the end of one ring, from off on. It grows line by line, down to
+// floor: more than that a page would not return. The zero tail is of no ring
+// and stays empty.
+type tail struct {
+	ring  *ring
+	off   uint64
+	floor uint64
+}
+
+// newTail returns an empty tail that may grow to a little more than limit bytes,
+// which is enough to see that it is too large.
+func newTail(r *ring, limit int) tail {
+	return tail{ring: r, off: r.total, floor: r.total - uint64(min(r.n, limit+1))}
+}
+
+// full reports whether the tail cannot grow.
+func (t *tail) full() bool { return t.ring == nil || t.off == t.floor }
+
+func (t *tail) size() int {
+	if t.ring == nil {
+		return 0
+	}
+	return int(t.ring.total - t.off)
+}
+
+func (t *tail) text() string {
+	if t.ring == nil {
+		return ""
+	}
+	return t.ring.text(t.off, t.ring.total)
+}
+
+// takeLine adds the line before the tail, which must not be full.
+func (t *tail) takeLine() {
+	start, ok := t.ring.lineStart(t.floor, t.off-1)
+	if !ok {
+		start = t.floor
+	}
+	t.off = start
+}
+
+// later returns the tail before which the line ends that came last, or nil if
+// both are full. A full tail may hide lines that came still later, and lines of
+// the other are then taken in their place. They do no harm: they came before
+// everything in the full tail, which fills the page.
+func later(a, b *tail) *tail {
+	switch {
+	case a.full() && b.full():
+		return nil
+	case b.full():
+		return a
+	case a.full() || b.ring.position(b.off-1) > a.ring.position(a.off-1):
+		return b
+	}
+	return a
+}
+
+// keepNewest shortens two tails to the newest bytes of both, at most limit,
+// without splitting a character.
+func keepNewest(a, b *tail, limit int) {
+	lo := [2]uint64{a.off, b.off}
+	tails := [2]*tail{a, b}
+	for i, t := range tails {
+		if t.ring != nil {
+			t.off, t.floor = t.ring.total, lo[i]
+		}
+	}
+	for budget := limit; ; {
+		t := later(a, b)
+		if t == nil {
+			return
+		}
+		n, whole := t.fit(budget, budget == limit)
+		t.off -= uint64(n)
+		budget = max(0, budget-n)
+		if !whole {
+			return
+		}
+	}
+}
+
+// fit returns how many bytes before the tail, of the run that ends there, make
+// whole characters within budget, and whether that is all of the run. It is at
+// least one character if atLeastOne is set.
+func (t *tail) fit(budget int, atLeastOne bool) (n int, whole bool) {
+	r := t.ring
+	start := max(r.runs.at(r.runs.find(t.off-1)).off, t.floor)
+	left := int(t.off - start)
+	n = min(left, budget)
+	for n > 0 && !r.isStart(t.off-uint64(n)) {
+		n--
+	}
+	if n == 0 && atLeastOne {
+		n = 1
+		for !r.isStart(t.off - uint64(n)) {
+			n++
+		}
+	}
+	return n, n == left
+}
+
+// position returns the position of the byte at a retained offset.
+func (r *ring) position(off uint64) uint64 {
+	run := r.runs.at(r.runs.find(off))
+	return run.pos + (off - run.off)
+}
+
+// missesLines reports whether something was evicted from the rings, and fewer
+// than want whole lines are left in them.
+func missesLines(rings [2]*ring, want int) bool {
+	evicted := false
+	have := 0
+	for _, r := range rings {
+		if r != nil && r.evicted > 0 {
+			evicted = true
+			if r.n > 0 && r.evictedByte != '\n' {
+				have-- // the beginning of its oldest line is gone
+			}
+		}
+	}
+	if !evicted {
+		return false
+	}
+	for _, r := range rings {
+		if r != nil {
+			have += r.countLines(want - have)
+		}
+	}
+	return have < want
+}
+
+// countLines counts the lines of a ring, from the newest on, and stops when it
+// has found enough.
+func (r *ring) countLines(enough int) int {
+	if r.n == 0 {
+		return 0
+	}
+	n := 0
+	if r.at(r.total-1) != '\n' {
+		n = 1
+	}
+	const step = 4096
+	for end := r.total; end > r.first() && n < enough; {
+		start := r.first() + max(end-r.first(), step) - step
+		a, b := r.parts(start, end)
+		n += bytes.Count(a, []byte{'\n'}) + bytes.Count(b, []byte{'\n'})
+		end = start
+	}
+	return n
+}
