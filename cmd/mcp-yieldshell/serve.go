@@ -57,15 +57,18 @@ func serve(ctx context.Context, sys system) int {
 	defer backend.Close()
 	registry := execution.New(config.registryOptions(backend, log.Warn))
 	end := newEnding(registry, log)
-	return end.run(ctx, signals, func(ctx context.Context) error {
-		server := mcp.NewServer(config.toolOptions(registry, backend, sys, log))
-		transport := stdio.New(sys.stdin, sys.stdout, stdio.Options{
-			OnDrained: end.begin,
-			OnBroken:  end.begin,
-		})
-		server.AddReceivingMiddleware(stdio.Recover(log.Error, log.Debug), stdio.JoinContext(ctx))
-		return server.Run(ctx, transport)
+	transport := stdio.New(sys.stdin, sys.stdout, stdio.Options{
+		OnDrained: end.begin,
+		OnBroken:  func(error) { end.begin() },
 	})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := mcp.NewServer(config.toolOptions(registry, backend, sys, log))
+	server.AddReceivingMiddleware(
+		stdio.Recover(func(s string) { log.Error(s) }, func(s string) { log.Debug(s) }),
+		stdio.JoinContext(ctx))
+	end.serve(signals, transport, func() error { return server.Run(ctx, transport) })
+	return exitOK
 }
 
 // ending is the server's way out. Whatever comes first begins it: the end of
@@ -86,15 +89,14 @@ func newEnding(r *execution.Registry, log hclog.Logger) *ending {
 	return e
 }
 
-// run serves until the ending begins, then ends everything within bounds. It
-// returns the exit status.
-func (e *ending) run(ctx context.Context, signals <-chan os.Signal, session func(context.Context) error) int {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// serve runs the session until the ending begins, then ends everything within
+// bounds.
+func (e *ending) serve(signals <-chan os.Signal, transport *stdio.Transport, session func() error) {
 	served := make(chan error, 1)
 	go func() {
-		served <- session(ctx)
+		err := session()
 		e.begin()
+		served <- err
 	}()
 	select {
 	case <-e.begun:
@@ -102,38 +104,35 @@ func (e *ending) run(ctx context.Context, signals <-chan os.Signal, session func
 		e.log.Info("ending", "signal", s.String())
 		e.begin()
 	}
+	transport.EndInput()
+	e.endExecutions(signals)
+	select {
+	case err := <-served:
+		e.log.Debug("session ended", "reason", err)
+	case <-time.After(farewellBound):
+		// The client does not read: the process ends all the same.
+	}
+}
 
-	hurry := make(chan struct{})
-	go func() {
-		select {
-		case <-signals:
-			close(hurry)
-		case <-ctx.Done():
-		}
-	}()
-	over := make(chan struct{})
+// endExecutions ends every execution. A signal cuts the grace short.
+func (e *ending) endExecutions(signals <-chan os.Signal) {
+	hurry, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		e.registry.Shutdown(hurry)
 		close(over)
 	}()
-	select {
-	case <-over:
-	case <-time.After(shutdownBound):
-		e.log.Warn("ending although some executions would not end")
-	}
-	return e.farewell(served, cancel)
-}
-
-// farewell lets the session write its last answers.
-func (e *ending) farewell(served <-chan error, cancel func()) int {
-	cancel()
-	select {
-	case err := <-served:
-		if err != nil && err != context.Canceled {
-			e.log.Info("session ended", "reason", err)
+	bound := time.NewTimer(shutdownBound)
+	defer bound.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-signals:
+			close(hurry)
+			signals = nil
+		case <-bound.C:
+			e.log.Warn("ending although some executions have not ended")
+			return
 		}
-	case <-time.After(farewellBound):
-		// The client does not read: the process ends all the same.
 	}
-	return exitOK
 }
