@@ -1,0 +1,112 @@
+//go:build unix
+
+package procunix
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+)
+
+// Backend implements proc.Backend. Make it with New.
+type Backend struct {
+	executable string
+	devNull    *os.File
+	pool       pool
+
+	// kin are the supervisors. Starting one, which makes it a child before
+	// it is in here, and sweeping strangers among the children exclude each
+	// other.
+	kinMu   sync.RWMutex
+	kinList sync.Mutex
+	kin     map[int]bool
+
+	supervisors sync.WaitGroup // their readers
+}
+
+var _ proc.Backend = (*Backend)(nil)
+
+// New prepares this process for being a server: it marks every descriptor
+// beyond standard error close-on-exec, so that commands inherit none, and
+// makes the process adopt the orphans of a supervisor that dies. See sweep
+// for what that means to children that others start.
+func New() (*Backend, error) {
+	closeOnExec(3)
+	exe, err := executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	if err := adoptOrphans(); err != nil {
+		return nil, fmt.Errorf("adopt orphans: %w", err)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	b := &Backend{executable: exe, devNull: null, kin: make(map[int]bool)}
+	b.pool.init(b.spawn)
+	return b, nil
+}
+
+// Warm implements proc.Backend: one supervisor is made ready.
+func (b *Backend) Warm() { b.pool.warm() }
+
+// Guarantees implements proc.Backend.
+func (b *Backend) Guarantees() proc.Guarantees { return guarantees() }
+
+// Close implements proc.Backend. It ends the supervisors, and with them
+// whatever they still own.
+func (b *Backend) Close() error {
+	b.pool.close()
+	b.supervisors.Wait()
+	return b.devNull.Close()
+}
+
+// startTries is how many supervisors Start asks before it gives up, when one
+// after the other turns out to have died while it was idle.
+const startTries = 4
+
+// Start implements proc.Backend.
+func (b *Backend) Start(spec proc.Spec) (proc.Process, error) {
+	req, err := prepare(spec)
+	if err != nil {
+		return nil, err
+	}
+	ps, err := newPipes()
+	if err != nil {
+		return nil, &proc.StartError{Op: "pipe", Err: err}
+	}
+	p, err := b.start(spec, req, ps)
+	ps.closeChild()
+	if err != nil {
+		ps.closeServer()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (b *Backend) start(spec proc.Spec, req *startRequest, ps *pipes) (*process, error) {
+	err := errDied
+	for range startTries {
+		var s *supervisor
+		if s, err = b.pool.get(); err != nil {
+			break
+		}
+		p := newProcess(s, ps)
+		var errno unix.Errno
+		if errno, err = s.start(p, req, ps.child); err == nil {
+			if errno != 0 {
+				return nil, startFailure(spec, req, errno)
+			}
+			return p, nil
+		}
+		if err != errUnheard {
+			break // the command may have run
+		}
+	}
+	return nil, &proc.StartError{Op: "supervisor", Err: err}
+}

@@ -1,0 +1,263 @@
+//go:build unix
+
+package procunix
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// startBound is how long a supervisor may take to start a shell. On a busy
+// machine most of it is the wait for a core.
+const startBound = 10 * time.Second
+
+var (
+	errDied    = errors.New("the supervisor has ended")
+	errUnheard = errors.New("the supervisor had ended before it was asked")
+	errSilent  = errors.New("the supervisor does not answer")
+)
+
+// supervisor is the server's hold on one supervisor process.
+type supervisor struct {
+	backend *Backend
+	proc    *os.Process
+	conn    *os.File // the server's end of the socket
+	gone    chan struct{}
+	uses    int // written by start, which has the supervisor to itself
+
+	mu    sync.Mutex
+	cur   *process // what it runs; nil while it is idle
+	seq   uint32
+	cause error // why it was given up
+}
+
+// spawn starts a supervisor.
+func (b *Backend) spawn() (*supervisor, error) {
+	fds, err := socketPair()
+	if err != nil {
+		return nil, fmt.Errorf("make its socket: %w", err)
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "supervisor")
+	defer theirs.Close()
+	// It fails for bad descriptors only.
+	_ = unix.SetNonblock(fds[0], true)
+	s := &supervisor{
+		backend: b,
+		conn:    os.NewFile(uintptr(fds[0]), "supervisor"),
+		gone:    make(chan struct{}),
+	}
+	if s.proc, err = b.startSupervisor(theirs); err != nil {
+		s.conn.Close()
+		return nil, cause(err)
+	}
+	b.supervisors.Go(s.run)
+	return s, nil
+}
+
+func (b *Backend) startSupervisor(socket *os.File) (*os.Process, error) {
+	b.kinMu.RLock()
+	defer b.kinMu.RUnlock()
+	p, err := os.StartProcess(b.executable, []string{supervisorName}, &os.ProcAttr{
+		Dir: "/",
+		// Two processors, one for each of its threads. It collects garbage
+		// when it is idle.
+		Env:   []string{"GOMAXPROCS=2", "GOGC=off"},
+		Files: []*os.File{b.devNull, b.devNull, b.devNull, socket},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.kinList.Lock()
+	b.kin[p.Pid] = true
+	b.kinList.Unlock()
+	return p, nil
+}
+
+func (b *Backend) isKin(pid int) bool {
+	b.kinList.Lock()
+	defer b.kinList.Unlock()
+	return b.kin[pid]
+}
+
+// run reads what the supervisor says until it ends, and then clears up after
+// it. It is the only goroutine that a supervisor has.
+func (s *supervisor) run() {
+	defer close(s.gone)
+	fr := frameReader{read: s.conn.Read}
+	var err error
+	for err == nil {
+		var f frame
+		if f, err = fr.next(); err == nil {
+			err = s.handle(f)
+		}
+	}
+	// It has ended, or it is as good as ended: nobody listens to it any more.
+	_ = s.proc.Kill()
+	state, waitErr := s.proc.Wait()
+	s.conn.Close()
+	s.backend.pool.remove(s)
+	s.backend.forget(s.proc.Pid)
+
+	s.mu.Lock()
+	p := s.cur
+	why := s.cause
+	s.mu.Unlock()
+	if why == nil {
+		why = errDied
+		if waitErr == nil {
+			why = fmt.Errorf("%w: %v", errDied, state)
+		}
+	}
+	if p != nil {
+		p.lose(why, s.backend.sweep())
+	}
+}
+
+func (b *Backend) forget(pid int) {
+	b.kinList.Lock()
+	defer b.kinList.Unlock()
+	delete(b.kin, pid)
+}
+
+// handle takes one frame. An error means that the supervisor is of no use.
+func (s *supervisor) handle(f frame) error {
+	s.mu.Lock()
+	p := s.cur
+	if p == nil || f.seq != s.seq {
+		s.mu.Unlock()
+		return nil // about an execution that is over
+	}
+	s.mu.Unlock()
+	switch f.kind {
+	case kindStarted, kindFailed:
+		d := decoder{rest: string(f.payload)}
+		v := d.int()
+		if err := d.end(); err != nil {
+			return err
+		}
+		if f.kind == kindFailed {
+			s.free()
+		}
+		p.started <- answer{kind: f.kind, value: v}
+	case kindReport:
+		var r report
+		if err := r.parse(f.payload); err != nil {
+			return err
+		}
+		if r.treeEmpty {
+			s.free()
+		}
+		p.take(r)
+	case kindGone:
+		// What it asked about has ended, and the report says so.
+	default:
+		p.answer(f)
+	}
+	return nil
+}
+
+// free gives the supervisor back to the pool.
+func (s *supervisor) free() {
+	s.mu.Lock()
+	s.cur = nil
+	s.mu.Unlock()
+	s.backend.pool.put(s)
+}
+
+// start asks for the shell. It returns the error number of a shell that could
+// not be started; errUnheard if the supervisor has certainly done nothing;
+// and any other error after the supervisor, and all that it had, has ended.
+func (s *supervisor) start(p *process, req *startRequest, fds [3]int) (unix.Errno, error) {
+	s.mu.Lock()
+	s.uses++
+	s.seq++
+	s.cur = p
+	p.seq = s.seq
+	s.mu.Unlock()
+
+	b := endFrame(req.append(beginFrame(nil, kindStart, p.seq)))
+	if err := s.send(b, unix.UnixRights(fds[:]...), startBound); err != nil {
+		s.abandon(err)
+		<-s.gone
+		return 0, errUnheard
+	}
+	timer := time.NewTimer(startBound)
+	defer timer.Stop()
+	select {
+	case a := <-p.started:
+		if a.kind == kindFailed {
+			return unix.Errno(a.value), nil
+		}
+		p.pid = a.value
+		return 0, nil
+	case <-s.gone:
+	case <-timer.C:
+		s.abandon(errSilent)
+		<-s.gone
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause != nil {
+		return 0, s.cause
+	}
+	return 0, errDied
+}
+
+// send sends a frame, and descriptors with its first byte.
+func (s *supervisor) send(b, rights []byte, bound time.Duration) error {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(bound)); err != nil {
+		return err
+	}
+	if rights == nil {
+		_, err := s.conn.Write(b)
+		return err
+	}
+	conn, err := s.conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var n int
+	var sendErr error
+	err = conn.Write(func(fd uintptr) bool {
+		n, sendErr = unix.SendmsgN(int(fd), b, rights, nil, sendFlags)
+		for sendErr == unix.EINTR {
+			n, sendErr = unix.SendmsgN(int(fd), b, rights, nil, sendFlags)
+		}
+		return sendErr != unix.EAGAIN
+	})
+	if err == nil {
+		err = sendErr
+	}
+	if err == nil && n < len(b) {
+		_, err = s.conn.Write(b[n:])
+	}
+	return err
+}
+
+// abandon gives up a supervisor. Its reader clears up.
+func (s *supervisor) abandon(why error) {
+	s.mu.Lock()
+	if s.cause == nil {
+		s.cause = why
+	}
+	s.mu.Unlock()
+	_ = s.proc.Kill() // fails if it has ended
+}
+
+// letGo ends a supervisor that is idle, or that may take its time: it gets to
+// the end of the socket, kills what it has, and exits.
+func (s *supervisor) letGo() {
+	conn, err := s.conn.SyscallConn()
+	if err != nil {
+		return // closed already
+	}
+	// Errors: it has ended.
+	_ = conn.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+}

@@ -1,0 +1,98 @@
+package procunix
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sweep ends what a dead supervisor has left to this process: every child
+// that is neither a supervisor nor in this process's own session. Nothing of
+// an execution can be in that session, since a process can only found
+// sessions and never join one, so children that other parts of the program
+// start are safe unless they get a session of their own. It returns the ids
+// of those that it could not end; a later sweep reaps them.
+func (b *Backend) sweep() []int {
+	b.kinMu.Lock()
+	defer b.kinMu.Unlock()
+	s := sweeper{isKin: b.isKin, deadline: time.Now().Add(killBound)}
+	s.tree.open()
+	var err error
+	if s.session, err = unix.Getsid(0); err != nil || !s.tree.ours {
+		return nil
+	}
+	for {
+		// The children of those that end here are the next round's.
+		left, ended := s.round()
+		if ended == 0 {
+			return left
+		}
+	}
+}
+
+type sweeper struct {
+	tree     tree
+	session  int
+	isKin    func(int) bool
+	deadline time.Time
+}
+
+// round kills and reaps the children that are there now.
+func (s *sweeper) round() (left []int, ended int) {
+	strangers := s.strangers()
+	for _, m := range strangers {
+		// An error means that it will not end, which the wait finds out.
+		_ = s.tree.signal(m, unix.SIGKILL)
+	}
+	for _, m := range strangers {
+		if s.reap(m) {
+			ended++
+		} else {
+			left = append(left, m.pid)
+		}
+	}
+	return left, ended
+}
+
+func (s *sweeper) strangers() []member {
+	var ms []member
+	for _, m := range s.tree.collectChildren() {
+		if m.sid != s.session && !s.isKin(m.pid) {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// reap waits for a child's end, which needs no time unless the child may not
+// be killed or hangs in the kernel.
+func (s *sweeper) reap(m member) bool {
+	if unix.Kill(m.pid, 0) != unix.EPERM {
+		s.awaitEnd(m.pid)
+	}
+	for {
+		pid, err := unix.Wait4(m.pid, nil, unix.WNOHANG, nil)
+		if err != unix.EINTR {
+			return pid == m.pid || err == unix.ECHILD
+		}
+	}
+}
+
+// awaitEnd returns when the process has ended, or at the deadline.
+func (s *sweeper) awaitEnd(pid int) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err == unix.ENOSYS { // before Linux 5.3
+		_ = unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+	}
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	for {
+		ms := int(time.Until(s.deadline).Milliseconds())
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, max(ms, 0))
+		if n != 0 || ms <= 0 || err != unix.EINTR {
+			return
+		}
+	}
+}
