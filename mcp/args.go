@@ -438,6 +438,8 @@ func namesElsewhere(name string) []string {
 		return []string{"name"}
 	case "force_after", "grace", "grace_ms":
 		return []string{"force_after_ms"}
+	case "sig", "kill_signal":
+		return []string{"signal"}
 	case "count", "max", "max_results":
 		return []string{"limit"}
 	case "all", "include_terminal", "include_finished":
