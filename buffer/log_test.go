@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -230,4 +232,182 @@ func TestLogAgainstModel(t *testing.T) {
 			compare(t, 1+r.IntN(80), data)
 		})
 	}
+}
+
+func TestPage(t *testing.T) {
+	euros := NewLog(262144)
+	for range 6667 {
+		euros.Append(Stdout, []byte("€"))
+	}
+	mixed := NewLog(262144)
+	mixed.Append(Stdout, []byte("aa"))
+	mixed.Append(Stderr, []byte("bbb"))
+	mixed.Append(Stdout, []byte("cccc"))
+	full, over := NewLog(262144), NewLog(262144)
+	full.Append(Stdout, []byte(strings.Repeat("x", 262144)))
+	over.Append(Stdout, []byte(strings.Repeat("x", 262144)))
+	over.Append(Stdout, []byte("y"))
+
+	for _, tt := range []struct {
+		name  string
+		log   *Log
+		from  uint64
+		limit int
+		sel   Selection
+		want  Page
+	}{
+		{"nothing", NewLog(10), 0, 10, Both, Page{Start: 1, Next: 1, Latest: 1}},
+		{"limit inside a character", euros, 1, 20000, Both, Page{Stdout: strings.Repeat("€", 6666), Start: 1, Next: 19999, Latest: 20002, Capped: true}},
+		{"the rest of it", euros, 19999, 20000, Both, Page{Stdout: "€", Start: 19999, Next: 20002, Latest: 20002}},
+		{"limit below a character", euros, 1, 1, Both, Page{Stdout: "€", Start: 1, Next: 4, Latest: 20002, Capped: true}},
+		{"no limit to speak of", mixed, 1, -1, Both, Page{Stdout: "a", Start: 1, Next: 2, Latest: 10, Capped: true}},
+		{"cursor inside a character", euros, 19998, 1000, Both, Page{Stdout: "€", Start: 19999, Next: 20002, Latest: 20002}},
+		{"one run", mixed, 3, 3, Both, Page{Stderr: "bbb", Start: 3, Next: 6, Latest: 10, Capped: true}},
+		{"three runs", mixed, 2, 5, Both, Page{Stdout: "ac", Stderr: "bbb", Start: 2, Next: 7, Latest: 10, Capped: true}},
+		{"exactly the limit", mixed, 1, 9, Both, Page{Stdout: "aacccc", Stderr: "bbb", Start: 1, Next: 10, Latest: 10}},
+		{"one stream", mixed, 1, 3, OnlyStdout, Page{Stdout: "aac", Start: 1, Next: 7, Latest: 10, Capped: true}},
+		{"the other stream", mixed, 1, 3, OnlyStderr, Page{Stderr: "bbb", Start: 3, Next: 10, Latest: 10}},
+		{"nothing of a stream", mixed, 7, 3, OnlyStderr, Page{Start: 7, Next: 10, Latest: 10}},
+		{"past the end", mixed, 999, 3, Both, Page{Start: 10, Next: 10, Latest: 10}},
+		{"a full ring", full, 1, 1, Both, Page{Stdout: "x", Start: 1, Next: 2, Latest: 262145, Capped: true}},
+		{"one byte too many", over, 1, 1, Both, Page{Stdout: "x", Start: 2, Next: 3, Latest: 262146, Capped: true, Evicted: true}},
+		{"behind what was evicted", over, 2, 1, Both, Page{Stdout: "x", Start: 2, Next: 3, Latest: 262146, Capped: true}},
+		{"the loud stream is not selected", over, 1, 1, OnlyStderr, Page{Start: 1, Next: 262146, Latest: 262146}},
+	} {
+		if got := tt.log.Page(tt.from, tt.limit, tt.sel); got != tt.want {
+			t.Errorf("%s: got %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	numbers := NewLog(262144)
+	for i := range 100 {
+		numbers.Append(Stdout, fmt.Appendln(nil, i+1))
+	}
+	latest := numbers.Latest()
+	crlf := NewLog(262144)
+	crlf.Append(Stdout, []byte("1\r\n2\r\n3"))
+	crlf.Append(Stderr, []byte("e1\ne2\n"))
+	evicted := NewLog(10)
+	evicted.Append(Stdout, []byte("one\ntwo\nthree\n"))
+
+	for _, tt := range []struct {
+		name         string
+		log          *Log
+		lines, limit int
+		sel          Selection
+		want         Page
+	}{
+		{"nothing", NewLog(10), 3, 10, Both, Page{Start: 1, Next: 1, Latest: 1}},
+		{"larger than the limit", numbers, 50, 8, OnlyStdout, Page{Stdout: "\n99\n100\n", Start: latest - 8, Next: latest, Latest: latest, Capped: true}},
+		{"exactly the limit", numbers, 2, 7, OnlyStdout, Page{Stdout: "99\n100\n", Start: latest - 7, Next: latest, Latest: latest}},
+		{"of the last stream", crlf, 1, 100, Both, Page{Stderr: "e2\n", Start: 11, Next: 14, Latest: 14}},
+		{"an unfinished line", crlf, 2, 100, OnlyStdout, Page{Stdout: "2\r\n3", Start: 4, Next: 14, Latest: 14}},
+		{"of both streams", crlf, 3, 100, Both, Page{Stdout: "3", Stderr: "e1\ne2\n", Start: 7, Next: 14, Latest: 14}},
+		{"newest bytes", crlf, 99, 4, Both, Page{Stderr: "\ne2\n", Start: 10, Next: 14, Latest: 14, Capped: true}},
+		{"more lines than there are", crlf, 99, 100, Both, Page{Stdout: "1\r\n2\r\n3", Stderr: "e1\ne2\n", Start: 1, Next: 14, Latest: 14}},
+		{"lines that are kept", evicted, 2, 100, Both, Page{Stdout: "two\nthree\n", Start: 5, Next: 15, Latest: 15}},
+		{"lines that were evicted", evicted, 3, 100, Both, Page{Stdout: "two\nthree\n", Start: 5, Next: 15, Latest: 15, Evicted: true}},
+		{"of a stream that evicted nothing", evicted, 3, 100, OnlyStderr, Page{Start: 15, Next: 15, Latest: 15}},
+	} {
+		if got := tt.log.Tail(tt.lines, tt.limit, tt.sel); got != tt.want {
+			t.Errorf("%s: got %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestLastAppend(t *testing.T) {
+	l := NewLog(10)
+	l.Append(Stdout, nil)
+	if got := l.LastAppend(); !got.IsZero() {
+		t.Errorf("before any output: %v", got)
+	}
+	before := time.Now()
+	l.Append(Stderr, []byte("x"))
+	if got := l.LastAppend(); got.Before(before) || got.After(time.Now()) {
+		t.Errorf("got %v, which is not now", got)
+	}
+}
+
+// A quiet execution costs little, and no output makes the cost unbounded.
+func TestMemory(t *testing.T) {
+	const capacity = 64 << 10
+	l := NewLog(capacity)
+	l.Append(Stdout, []byte("a line of output\n"))
+	if got := len(l.rings[Stdout].buf) + len(l.rings[Stderr].buf); got > minRing {
+		t.Errorf("a line of output takes %d bytes", got)
+	}
+	for range 4 * capacity {
+		l.Append(Stdout, []byte("o"))
+		l.Append(Stderr, []byte("e"))
+	}
+	for s := range l.rings {
+		r := &l.rings[s]
+		if len(r.buf) != capacity || r.n != capacity {
+			t.Errorf("stream %d keeps %d bytes in %d, want %d", s, r.n, len(r.buf), capacity)
+		}
+		if len(r.runs.buf) > capacity {
+			t.Errorf("stream %d has room for %d runs", s, len(r.runs.buf))
+		}
+	}
+	l.Append(Stdout, []byte(strings.Repeat("x", capacity/2)))
+	l.Append(Stdout, []byte(strings.Repeat("x", capacity/2-1)))
+	if got := len(l.rings[Stdout].runs.buf); got > 64 {
+		t.Errorf("room for %d runs is left behind", got)
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	l := NewLog(1000)
+	for range 100 {
+		l.Append(Stdout, []byte("standard output\n"))
+		l.Append(Stderr, []byte("standard error\n"))
+	}
+	if got := testing.AllocsPerRun(100, func() { l.Page(0, 500, Both) }); got > 2 {
+		t.Errorf("Page allocates %v times", got)
+	}
+	if got := testing.AllocsPerRun(100, func() { l.Tail(20, 500, Both) }); got > 2 {
+		t.Errorf("Tail allocates %v times", got)
+	}
+	if got := testing.AllocsPerRun(100, func() { l.Append(Stdout, []byte("x")) }); got > 0 {
+		t.Errorf("Append allocates %v times", got)
+	}
+}
+
+// Readers that poll while both streams are written see every byte once.
+func TestConcurrentPolling(t *testing.T) {
+	l := NewLog(1 << 20)
+	var writers sync.WaitGroup
+	for _, s := range []Stream{Stdout, Stderr} {
+		writers.Go(func() {
+			w := NewWriter(l, s, nil)
+			for i := range 2000 {
+				fmt.Fprintf(w, "%d é\n", i)
+			}
+			w.Close()
+		})
+	}
+	var want strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&want, "%d é\n", i)
+	}
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			var stdout, stderr strings.Builder
+			end := uint64(2*want.Len()) + 1
+			for from := uint64(1); from < end; {
+				p := l.Page(from, 700, Both)
+				stdout.WriteString(p.Stdout)
+				stderr.WriteString(p.Stderr)
+				from = p.Next
+			}
+			if stdout.String() != want.String() || stderr.String() != want.String() {
+				t.Error("bytes were lost or repeated")
+			}
+		})
+	}
+	writers.Wait()
+	readers.Wait()
 }

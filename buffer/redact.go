@@ -48,8 +48,8 @@ type node struct {
 }
 
 // NewSecrets returns the set of those secrets whose values have at least 8
-// characters, and nil if there are none. Invalid UTF-8 in a value is replaced
-// as it is in output.
+// characters, and nil if there are none. Invalid UTF-8 in a name or a value is
+// replaced as it is in output.
 func NewSecrets(secrets []Secret) *Secrets {
 	return (*Secrets)(nil).With(secrets)
 }
@@ -61,7 +61,7 @@ func (s *Secrets) With(more []Secret) *Secrets {
 	for _, secret := range more {
 		value := repaired(secret.Value)
 		if utf8.RuneCountInString(value) >= minSecret {
-			list = append(list, Secret{Name: secret.Name, Value: value})
+			list = append(list, Secret{Name: repaired(secret.Name), Value: value})
 		}
 	}
 	if len(list) == 0 {

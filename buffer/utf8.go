@@ -1,6 +1,10 @@
 package buffer
 
-import "unicode/utf8"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
 
 // Invalid UTF-8 becomes U+FFFD, one for each maximal subpart: the longest
 // beginning of a character that turns out not to go on, or else a single byte
@@ -38,9 +42,25 @@ func subpart(p []byte) int {
 
 // repair copies as much of src to dst as fits, with U+FFFD for what is invalid.
 // An incomplete character at the end of src counts as invalid. dst has room
-// for a character.
+// for a few blocks at least.
+//
+// It works on blocks of 64 bytes, as a bit mask of the bytes above 0x7F. So
+// its time goes with the number of such bytes, and noise, in which nothing can
+// be predicted, costs no wrong guess for each byte.
 func repair(dst, src []byte) (written, read int) {
-	for read < len(src) && written+utf8.UTFMax <= len(dst) {
+	for read+inBlock <= len(src) && written+outBlock <= len(dst) {
+		in := (*[inBlock]byte)(src[read:])
+		high := highBytes(in)
+		if high == 0 {
+			written += copy(dst[written:], in[:block])
+			read += block
+			continue
+		}
+		w, r := repairBlock((*[outBlock]byte)(dst[written:]), in, high)
+		written += w
+		read += r
+	}
+	for read < len(src) && read+inBlock > len(src) && written+utf8.UTFMax <= len(dst) {
 		r, n := utf8.DecodeRune(src[read:])
 		if r == utf8.RuneError && n == 1 {
 			written += copy(dst[written:], replacement)
@@ -53,12 +73,111 @@ func repair(dst, src []byte) (written, read int) {
 	return written, read
 }
 
+const (
+	block    = 64              // bytes that repair looks at together
+	short    = 16              // bytes that are copied without a loop
+	inBlock  = block + short   // copies of whole words read beyond the block
+	outBlock = 4*block + short // a block becomes three times as large at most
+	outMask  = outBlock - short - 1
+
+	replacementWord = 0xBDBFEF // replacement, as a little-endian word
+)
+
+// highBytes returns a mask with a bit set for each byte of the block that is
+// above 0x7F.
+func highBytes(in *[inBlock]byte) (mask uint64) {
+	for i := 0; i < block; i += 8 {
+		// The multiplication gathers the top bits of eight bytes in one.
+		top := binary.LittleEndian.Uint64(in[i:]) & 0x8080808080808080 >> 7
+		mask |= top * 0x0102040810204080 >> 56 << i
+	}
+	return mask
+}
+
+// repairBlock repairs the block, and the rest of a character that goes on
+// after it. The bits of high mark the bytes above 0x7F. The masks of indexes
+// change nothing: they show the compiler that it need not check bounds.
+func repairBlock(out *[outBlock]byte, in *[inBlock]byte, high uint64) (written, read int) {
+	for high != 0 {
+		at := bits.TrailingZeros64(high) & (block - 1)
+		written += copyShort(out, written, in, read, at-read)
+		word := binary.LittleEndian.Uint32(in[at:])
+		if word&0xC0C0 != 0x80C0 { // not a lead and a continuation byte
+			binary.LittleEndian.PutUint32(out[written&outMask:], replacementWord)
+			written += len(replacement)
+			read = at + 1
+			high &= high - 1
+			continue
+		}
+		size, valid := sequence(word)
+		if valid {
+			binary.LittleEndian.PutUint32(out[written&outMask:], word)
+			written += size
+		} else {
+			binary.LittleEndian.PutUint32(out[written&outMask:], replacementWord)
+			written += len(replacement)
+		}
+		read = at + size
+		high = high >> read << read
+	}
+	if read < block {
+		written += copyShort(out, written, in, read, block-read)
+		read = block
+	}
+	return written, read
+}
+
+// copyShort copies n bytes from one index to another, and may write up to 16
+// where there are fewer: how many there are cannot be predicted.
+func copyShort(out *[outBlock]byte, to int, in *[inBlock]byte, from, n int) int {
+	to &= outMask
+	from &= block - 1
+	lo := binary.LittleEndian.Uint64(in[from:])
+	hi := binary.LittleEndian.Uint64(in[from+8:])
+	binary.LittleEndian.PutUint64(out[to:], lo)
+	binary.LittleEndian.PutUint64(out[to+8:], hi)
+	if n > short {
+		copy(out[to+short:], in[from+short:from+n])
+	}
+	return n
+}
+
+// sequence looks at the four bytes of a little-endian word. The first is a lead
+// byte, if it is valid, and the second a continuation byte. It returns the
+// length of the character that they begin with, or of the maximal subpart if
+// that is not valid.
+func sequence(word uint32) (size int, valid bool) {
+	lead, second := byte(word), byte(word>>8)
+	// Continuation bytes become zero, and the first other one stops the count.
+	others := word>>8&0xC0C0C0 ^ 0x808080 | 1<<24
+	size = 1 + bits.TrailingZeros32(others)/8
+	want := 2
+	switch {
+	case lead < 0xC2 || lead > 0xF4:
+		return 1, false
+	case lead >= 0xF0:
+		want = 4
+		if lead == 0xF0 && second < 0x90 || lead == 0xF4 && second > 0x8F {
+			return 1, false
+		}
+	case lead >= 0xE0:
+		want = 3
+		if lead == 0xE0 && second < 0xA0 || lead == 0xED && second > 0x9F {
+			return 1, false
+		}
+	}
+	if size < want {
+		return size, false
+	}
+	return want, true
+}
+
 // repaired returns s with U+FFFD for what is invalid.
 func repaired(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
-	dst := make([]byte, len(replacement)*len(s)+utf8.UTFMax)
+	dst := make([]byte, len(replacement)*len(s)+5*block)
 	n, _ := repair(dst, []byte(s))
 	return string(dst[:n])
 }

@@ -342,3 +342,31 @@ func TestRedactAgainstModel(t *testing.T) {
 		checkRedact(t, secrets, text.String(), seed)
 	}
 }
+
+// Text that is larger than every internal piece of memory comes out the same.
+func TestLargeWrites(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	secrets := benchSecrets(20)
+	var text bytes.Buffer
+	for text.Len() < 300<<10 {
+		for range r.IntN(200) {
+			text.WriteByte(byte(r.Uint32()))
+		}
+		value := secrets[r.IntN(len(secrets))].Value
+		text.WriteString(value[:r.IntN(len(value)+1)])
+		text.WriteString(strings.Repeat("a line of plain text\n", r.IntN(20)))
+		if r.IntN(2) == 0 {
+			text.WriteString(value)
+		}
+	}
+	if got, want := through(nil, text.Bytes(), nil), decoded(text.Bytes()); got != want {
+		t.Error("repaired text differs from the model's")
+	}
+	want := decoded(text.Bytes())
+	for _, s := range secrets {
+		want = strings.ReplaceAll(want, s.Value, "[REDACTED:"+s.Name+"]")
+	}
+	if got := through(NewSecrets(secrets), text.Bytes(), nil); got != want {
+		t.Error("redacted text differs from the model's")
+	}
+}

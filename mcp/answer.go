@@ -1,0 +1,203 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+	"github.com/yieldshell/mcp-yieldshell/proc/execution"
+)
+
+// An answer is the structured content of a tool's result. Fields that may be
+// null are pointers without omitempty; fields that are there only if they say
+// something have omitempty.
+type answer interface {
+	// failed reports whether the call did not do what it asked.
+	failed() bool
+	warn([]string)
+}
+
+// warned is the part of every answer that tells of ignored arguments.
+type warned struct {
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func (w *warned) warn(texts []string) { w.Warnings = texts }
+
+// result encodes an answer once and sends the same JSON as structured content
+// and as text, because some clients show the model only one of the two.
+func result(a answer) (*sdk.CallToolResult, error) {
+	text, err := encode(a)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the answer: %w", err)
+	}
+	return &sdk.CallToolResult{
+		Content:           []sdk.Content{&sdk.TextContent{Text: string(text)}},
+		StructuredContent: json.RawMessage(text),
+		IsError:           a.failed(),
+	}, nil
+}
+
+// encode is json.Marshal, but leaves <, > and & as they are: an answer is read
+// by models and shells, not by browsers.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// mustEncode encodes what is known when the program is built.
+func mustEncode(v any) json.RawMessage {
+	b, err := encode(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// millis is a duration in milliseconds with at most one decimal.
+type millis time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (m millis) MarshalJSON() ([]byte, error) {
+	tenths := math.Round(float64(m) / float64(time.Millisecond/10))
+	return strconv.AppendFloat(nil, tenths/10, 'f', -1, 64), nil
+}
+
+// timestamp is a time in Unix seconds, to the microsecond.
+type timestamp time.Time
+
+// MarshalJSON implements json.Marshaler.
+func (t timestamp) MarshalJSON() ([]byte, error) {
+	seconds := float64(time.Time(t).UnixMicro()) / 1e6
+	return strconv.AppendFloat(nil, seconds, 'f', -1, 64), nil
+}
+
+// timestampOrNull is null for the zero time.
+func timestampOrNull(t time.Time) *timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return (*timestamp)(&t)
+}
+
+// exitFields is how the shell ended: null while it runs, or when that is not
+// known.
+type exitFields struct {
+	ExitCode *int64  `json:"exit_code"`
+	Signal   *string `json:"signal"`
+}
+
+func exitOf(s execution.Summary) exitFields {
+	var f exitFields
+	if s.Exit == nil {
+		return f
+	}
+	f.ExitCode = &s.Exit.Code
+	if s.Exit.Signal != "" {
+		name := string(s.Exit.Signal)
+		f.Signal = &name
+	}
+	return f
+}
+
+// member is a process that outlived its shell.
+type member struct {
+	ProcessID int    `json:"process_id"`
+	Name      string `json:"name"`
+}
+
+func membersOf(list []proc.Member) []member {
+	var out []member
+	for _, m := range list {
+		out = append(out, member{m.PID, m.Name})
+	}
+	return out
+}
+
+// maxNamed is how many processes a message names.
+const maxNamed = 5
+
+// naming lists processes in words.
+func naming(list []proc.Member) string {
+	var names []string
+	for _, m := range list[:min(len(list), maxNamed)] {
+		if m.Name == "" {
+			names = append(names, fmt.Sprintf("process %d", m.PID))
+			continue
+		}
+		names = append(names, fmt.Sprintf("%s (process %d)", m.Name, m.PID))
+	}
+	if more := len(list) - maxNamed; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// standing says in words what the status alone does not: that an execution
+// goes on, through whom, and what it has left running.
+func standing(ctx context.Context, e *execution.Execution, s execution.Summary) string {
+	var parts []string
+	if s.Status == execution.Running && s.Exit != nil {
+		who := "processes that it started"
+		if attached := e.Attached(ctx); len(attached) > 0 {
+			who = naming(attached)
+		}
+		parts = append(parts, fmt.Sprintf("The shell has ended with exit code %d, but the execution goes on through %s.", s.Exit.Code, who))
+	}
+	if len(s.Detached) > 0 {
+		where := "in the background on their own and do not keep the execution running"
+		if s.Status.Terminal() {
+			where = "on in the background, though the command has ended"
+		}
+		parts = append(parts, fmt.Sprintf("These run %s: %s. To end them, call stop with execution_id %q.", where, naming(s.Detached), s.ID))
+	}
+	return strings.Join(parts, " ")
+}
+
+// failureOf says why an execution has the status failed.
+func failureOf(s execution.Summary) string {
+	if s.Status != execution.Failed {
+		return ""
+	}
+	text := "the server lost hold of this execution, so its outcome is unknown"
+	if s.Lost != nil {
+		text += ": " + s.Lost.Error()
+	}
+	return text
+}
+
+// textOrEmpty is an error's text, empty for none.
+func textOrEmpty(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// textOrNull is an error's text, null for none.
+func textOrNull(err error) *string {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	return &text
+}
+
+// unknownHandle is the error for an execution_id that names nothing.
+func unknownHandle(id string) error {
+	//lint:ignore ST1005 the specification gives this text
+	return fmt.Errorf("Unknown execution_id: %s", id)
+}

@@ -1,0 +1,20 @@
+// Package mcp is the server as a client sees it: the seven tools of the
+// specification's Tool Reference on the Model Context Protocol.
+//
+// One file holds one tool: its arguments with their descriptions, what it does
+// with them, and the shape of its answer. Its description for the model is
+// tools/NAME.md and the schema of its answer tools/NAME.output.json; the
+// schema of its arguments follows from the table of parameters that also
+// decodes them (args.go, schema.go). A call passes through
+//
+//	decode arguments → policy → registry → answer
+//
+// and nothing on this way is an error of the protocol: what a tool refuses is
+// an answer too, with isError set and the reason in the tool's own shape.
+// Every answer is structured content and, for clients that show only one of
+// the two, the same JSON as text.
+//
+// The package starts no goroutine and keeps no state: executions belong to
+// proc/execution, output to buffer, and decisions to mcp/policy. It imports
+// these, proc and the SDK, whose package of the same name is called sdk here.
+package mcp

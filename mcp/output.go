@@ -1,0 +1,148 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/yieldshell/mcp-yieldshell/buffer"
+	"github.com/yieldshell/mcp-yieldshell/proc/execution"
+)
+
+// outputFields is the output in an answer, with the cursor.
+type outputFields struct {
+	// Stdout and Stderr are nil only if the call did not select the stream.
+	Stdout    *string `json:"stdout,omitempty"`
+	Stderr    *string `json:"stderr,omitempty"`
+	StartSeq  uint64  `json:"start_seq"`
+	NextSeq   uint64  `json:"next_seq"`
+	LatestSeq uint64  `json:"latest_seq"`
+	Capped    bool    `json:"capped"`
+	Evicted   bool    `json:"evicted"`
+	Hint      string  `json:"hint,omitempty"`
+}
+
+// A view says which part of an execution's output a call wants.
+type view struct {
+	since   *int64 // since_seq, nil for the server-side cursor
+	tail    *int64 // tail_lines, nil for reading forward
+	max     int64  // max_output_bytes
+	streams string // "both", "stdout" or "stderr"
+}
+
+// sinceParam is the argument since_seq.
+func (v *view) sinceParam() param {
+	return param{
+		name: "since_seq", into: &v.since,
+		about: "Read from this position on: the next_seq of an earlier answer, or 1 for the beginning. It leaves the server-side cursor alone. Left out, the call goes on where the last call without since_seq and tail_lines stopped.",
+	}
+}
+
+// tailParam is the argument tail_lines.
+func (v *view) tailParam() param {
+	return param{
+		name: "tail_lines", into: &v.tail, minimum: new(int64(1)),
+		about: "Return only the newest lines, at most this many, instead of reading forward. It leaves the server-side cursor alone and cannot be combined with since_seq.",
+		check: func() error {
+			if v.since != nil {
+				return fmt.Errorf("since_seq and tail_lines exclude each other: use since_seq to read forward from a position, or tail_lines for the newest lines")
+			}
+			return nil
+		},
+	}
+}
+
+// maxParam is the argument max_output_bytes.
+func (t *tools) maxParam(into *int64) param {
+	return param{
+		name: "max_output_bytes", into: into,
+		about: fmt.Sprintf("Most bytes of output in the answer, stdout and stderr together. Default and upper limit: %d. What is held back stays readable.", t.MaxOutputBytes),
+	}
+}
+
+// limit applies the server's cap.
+func (t *tools) limit(asked int64) int {
+	if asked < 1 || asked > int64(t.MaxOutputBytes) {
+		return t.MaxOutputBytes
+	}
+	return int(asked)
+}
+
+// output takes the part of the output that the call wants. Only a call that
+// names no part moves the server-side cursor, and only if its answer can still
+// arrive: one that was cancelled delivers nothing.
+//
+// The execution's status must have been read before. Then a status that says
+// that it has ended means that all its output can be seen here.
+func (t *tools) output(ctx context.Context, e *execution.Execution, v view) outputFields {
+	selection, limit := selectionOf(v.streams), t.limit(v.max)
+	var page buffer.Page
+	switch {
+	case v.tail != nil:
+		page = e.Tail(int(min(*v.tail, math.MaxInt32)), limit, selection)
+	case v.since != nil:
+		page = e.Page(uint64(max(*v.since, 1)), limit, selection)
+	case selection != buffer.Both || ctx.Err() != nil:
+		page = e.Page(1, limit, selection)
+	default:
+		page = e.Next(limit)
+	}
+	f := outputFields{
+		StartSeq: page.Start, NextSeq: page.Next, LatestSeq: page.Latest,
+		Capped: page.Capped, Evicted: page.Evicted,
+	}
+	if selection != buffer.OnlyStderr {
+		f.Stdout = &page.Stdout
+	}
+	if selection != buffer.OnlyStdout {
+		f.Stderr = &page.Stderr
+	}
+	f.Hint = t.hint(e, v, page)
+	return f
+}
+
+func selectionOf(streams string) buffer.Selection {
+	switch streams {
+	case "stdout":
+		return buffer.OnlyStdout
+	case "stderr":
+		return buffer.OnlyStderr
+	}
+	return buffer.Both
+}
+
+// hint says what became of output that the answer does not carry, and names
+// the call that gets what can be had.
+func (t *tools) hint(e *execution.Execution, v view, page buffer.Page) string {
+	if !page.Capped && !page.Evicted {
+		return ""
+	}
+	var parts []string
+	if page.Evicted {
+		parts = append(parts, fmt.Sprintf("Output before position %d was dropped before it was read and cannot be recovered: poll more often, or have the operator raise YIELDSHELL_MAX_BUFFER_BYTES.", page.Start))
+	}
+	if _, kept := t.Registry.Get(e.ID()); !kept {
+		return strings.Join(append(parts, "The record has been removed in the meantime, so no more of its output can be read."), " ")
+	}
+	parts = append(parts, t.followUp(e.ID(), v, page))
+	return strings.Join(parts, " ")
+}
+
+// followUp names the next call.
+func (t *tools) followUp(id string, v view, page buffer.Page) string {
+	call := fmt.Sprintf("read with execution_id %q", id)
+	if selectionOf(v.streams) != buffer.Both {
+		call += fmt.Sprintf(", streams %q", v.streams)
+	}
+	switch {
+	case v.tail != nil && page.Capped && t.limit(v.max) < t.MaxOutputBytes:
+		return fmt.Sprintf("The lines exceed max_output_bytes and only their newest bytes are here: call %s, tail_lines %d and a larger max_output_bytes (up to %d).",
+			call, *v.tail, t.MaxOutputBytes)
+	case v.tail != nil && page.Capped:
+		return fmt.Sprintf("The lines exceed the most that one answer may carry and only their newest bytes are here: call %s and since_seq 1 to read all that is kept, page by page.", call)
+	case page.Capped:
+		return fmt.Sprintf("More output is there: call %s and since_seq %d to go on.", call, page.Next)
+	}
+	return fmt.Sprintf("To go on from here, call %s and since_seq %d.", call, page.Next)
+}

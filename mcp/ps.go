@@ -1,0 +1,106 @@
+package mcp
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/yieldshell/mcp-yieldshell/proc/execution"
+)
+
+// defaultLimit is how many executions ps lists unless asked otherwise
+// (specification, section ps).
+const defaultLimit = 50
+
+type psInput struct {
+	includeCompleted bool
+	limit            int64
+}
+
+type psAnswer struct {
+	Executions []psRow `json:"executions"`
+	Error      string  `json:"error,omitempty"`
+	warned
+}
+
+func (a *psAnswer) failed() bool { return a.Error != "" }
+
+type psRow struct {
+	ExecutionID string  `json:"execution_id"`
+	ProcessID   *int    `json:"process_id"`
+	Name        *string `json:"name"`
+	Command     string  `json:"command"`
+	Cwd         string  `json:"cwd"`
+	Status      string  `json:"status"`
+	exitFields
+	StartedAt    timestamp  `json:"started_at"`
+	EndedAt      *timestamp `json:"ended_at"`
+	Duration     millis     `json:"duration_ms"`
+	StdoutBytes  uint64     `json:"stdout_bytes"`
+	StderrBytes  uint64     `json:"stderr_bytes"`
+	StdinError   *string    `json:"stdin_error"`
+	LastOutputAt *timestamp `json:"last_output_at"`
+	Idle         *millis    `json:"idle_ms"`
+	LatestSeq    uint64     `json:"latest_seq"`
+	Detached     []member   `json:"detached,omitempty"`
+	Error        string     `json:"error,omitempty"`
+}
+
+func (t *tools) ps() tool[psInput] {
+	return tool[psInput]{
+		name:     "ps",
+		title:    "List executions",
+		hints:    hints(true, false, true, false),
+		defaults: func() psInput { return psInput{includeCompleted: true, limit: defaultLimit} },
+		params: func(in *psInput) []param {
+			return []param{
+				{
+					name: "include_completed", into: &in.includeCompleted,
+					about: "List executions that have ended too. Default: true.",
+				},
+				{
+					name: "limit", into: &in.limit,
+					about: "Most executions to list, newest first. Default: 50.",
+				},
+			}
+		},
+		refuse: func(_ psInput, err error) answer { return &psAnswer{Executions: []psRow{}, Error: err.Error()} },
+		run: func(ctx context.Context, in psInput) answer {
+			now := time.Now()
+			rows := []psRow{}
+			for _, s := range t.Registry.List(ctx, in.includeCompleted, int(min(max(in.limit, 0), math.MaxInt32))) {
+				rows = append(rows, rowOf(s, now))
+			}
+			return &psAnswer{Executions: rows}
+		},
+	}
+}
+
+func rowOf(s execution.Summary, now time.Time) psRow {
+	row := psRow{
+		ExecutionID:  s.ID,
+		Name:         s.Name,
+		Command:      s.Command,
+		Cwd:          s.Dir,
+		Status:       string(s.Status),
+		exitFields:   exitOf(s),
+		StartedAt:    timestamp(s.Started),
+		EndedAt:      timestampOrNull(s.Ended),
+		Duration:     millis(s.Duration),
+		StdoutBytes:  s.Stdout,
+		StderrBytes:  s.Stderr,
+		StdinError:   textOrNull(s.StdinErr),
+		LastOutputAt: timestampOrNull(s.LastOutput),
+		LatestSeq:    s.LatestSeq,
+		Detached:     membersOf(s.Detached),
+		Error:        failureOf(s),
+	}
+	if s.PID > 0 {
+		row.ProcessID = &s.PID
+	}
+	if !s.LastOutput.IsZero() {
+		idle := millis(max(0, now.Sub(s.LastOutput)))
+		row.Idle = &idle
+	}
+	return row
+}

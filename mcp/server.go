@@ -1,0 +1,186 @@
+package mcp
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/yieldshell/mcp-yieldshell/buffer"
+	"github.com/yieldshell/mcp-yieldshell/mcp/policy"
+	"github.com/yieldshell/mcp-yieldshell/proc/execution"
+)
+
+// requestCeiling is how long a request may wait: MCP clients commonly give up
+// on one after 60 s (specification, "Timing Parameters at a Glance").
+const requestCeiling = 55 * time.Second
+
+// Config is what the tools need. It does not change after NewServer.
+type Config struct {
+	// Registry keeps the executions. The server does not shut it down.
+	Registry *execution.Registry
+
+	// Blocked holds the side effects that are refused.
+	Blocked policy.Blocklist
+	// Commands judges commands and explicit shells.
+	Commands policy.Commands
+	// Dirs finds working directories.
+	Dirs policy.Dirs
+
+	// Environ returns the parent environment of commands, as os.Environ does.
+	Environ func() []string
+	// Secrets are hidden in all output; nil hides none.
+	Secrets *buffer.Secrets
+	// Sensitive reports whether the value of the variable is hidden too when a
+	// call's env sets it; nil means never.
+	Sensitive func(name string) bool
+
+	// MaxOutputBytes bounds the output in one answer, and is the default.
+	MaxOutputBytes int
+	// DefaultYield is yield_ms where the call has none.
+	DefaultYield time.Duration
+	// MaxYield bounds yield_ms, below the ceiling of 55 s.
+	MaxYield time.Duration
+	// DefaultTimeout is timeout_ms of execute where the call has none; zero is
+	// unlimited.
+	DefaultTimeout time.Duration
+
+	// Version is the server's version.
+	Version string
+	// Logger takes the SDK's messages; nil drops them.
+	Logger *slog.Logger
+	// Ready is called once, when a client has made contact, to prepare the
+	// first command; it may be nil. It must not block.
+	Ready func()
+}
+
+// texts holds the instructions, and for each tool its description and its
+// output schema.
+//
+//go:embed instructions.md tools
+var texts embed.FS
+
+// text returns an embedded file, which is known to exist since the package was
+// tested.
+func text(name string) string {
+	b, err := texts.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// NewServer returns an MCP server with the seven tools. It runs sessions on any
+// transport; executions outlive sessions.
+func NewServer(c Config) *sdk.Server {
+	server := sdk.NewServer(&sdk.Implementation{
+		Name:    "yieldshell",
+		Title:   "YieldShell MCP",
+		Version: c.Version,
+	}, &sdk.ServerOptions{
+		Instructions: text("instructions.md"),
+		Logger:       c.Logger,
+		// Not listed: logging, which stderr is for. The tools never change.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+	})
+	if c.Ready != nil {
+		server.AddReceivingMiddleware(onContact(c.Ready))
+	}
+	t := &tools{c}
+	register(server, t.execute())
+	register(server, t.read())
+	register(server, t.write())
+	register(server, t.wait())
+	register(server, t.stop())
+	register(server, t.ps())
+	register(server, t.cleanup())
+	return server
+}
+
+// tools makes the tools' definitions.
+type tools struct{ Config }
+
+// onContact calls ready after the first request that says that a client is
+// there to stay: the handshake's end, or, in protocol versions without a
+// handshake, the first look at the tools.
+func onContact(ready func()) sdk.Middleware {
+	var once sync.Once
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			switch method {
+			case "notifications/initialized", "server/discover", "tools/list":
+				defer once.Do(ready)
+			}
+			return next(ctx, method, req)
+		}
+	}
+}
+
+// tool is one tool, with In for its arguments.
+type tool[In any] struct {
+	name  string
+	title string
+	hints sdk.ToolAnnotations
+
+	// defaults are the arguments of a call that has none.
+	defaults func() In
+	// params is the table of arguments, which go into In.
+	params func(*In) []param
+	// refuse answers a call whose arguments are wrong. In holds those that
+	// were understood.
+	refuse func(In, error) answer
+	// run does the work.
+	run func(context.Context, In) answer
+}
+
+func register[In any](server *sdk.Server, t tool[In]) {
+	defaults := t.defaults()
+	t.hints.Title = t.title
+	server.AddTool(&sdk.Tool{
+		Name:         t.name,
+		Title:        t.title,
+		Description:  text("tools/" + t.name + ".md"),
+		InputSchema:  inputSchema(t.params(&defaults)),
+		OutputSchema: json.RawMessage(text("tools/" + t.name + ".output.json")),
+		Annotations:  &t.hints,
+	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return result(t.answer(ctx, req.Params.Arguments))
+	})
+}
+
+// answer does one call.
+func (t tool[In]) answer(ctx context.Context, arguments json.RawMessage) answer {
+	in := t.defaults()
+	warnings, err := decode(arguments, t.params(&in))
+	var a answer
+	if err != nil {
+		a = t.refuse(in, err)
+	} else {
+		a = t.run(ctx, in)
+	}
+	a.warn(warnings)
+	return a
+}
+
+// hints for clients that ask their user before some calls. All tools but
+// execute and write touch nothing outside this server.
+func hints(readOnly, destructive, idempotent, openWorld bool) sdk.ToolAnnotations {
+	return sdk.ToolAnnotations{
+		ReadOnlyHint:    readOnly,
+		DestructiveHint: &destructive,
+		IdempotentHint:  idempotent,
+		OpenWorldHint:   &openWorld,
+	}
+}
+
+// handleParam is the argument execution_id.
+func handleParam(into *handle) param {
+	return param{
+		name: "execution_id", into: into, required: true,
+		about: "The execution_id that execute returned, unchanged. It is not the numeric process_id.",
+	}
+}
