@@ -1,0 +1,53 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/yieldshell/mcp-yieldshell/buffer"
+	"github.com/yieldshell/mcp-yieldshell/mcp"
+	"github.com/yieldshell/mcp-yieldshell/proc"
+	"github.com/yieldshell/mcp-yieldshell/proc/execution"
+)
+
+// registryOptions hands the registry its part of the configuration.
+func (c Config) registryOptions(backend proc.Backend, warn func(string, ...any)) execution.Options {
+	return execution.Options{
+		Backend:      backend,
+		BufferBytes:  c.MaxBufferBytes,
+		MaxProcesses: c.MaxProcesses,
+		Retention:    c.Retention,
+		MaxRetained:  c.MaxRetained,
+		Warn:         warn,
+	}
+}
+
+// toolOptions hands the tools theirs.
+func (c Config) toolOptions(registry *execution.Registry, backend proc.Backend, sys system, log hclog.Logger) mcp.Config {
+	return mcp.Config{
+		Registry:       registry,
+		Blocked:        c.Blocked,
+		Commands:       c.Commands,
+		Dirs:           c.Dirs,
+		Environ:        sys.environ,
+		Secrets:        buffer.NewSecrets(c.Secrets),
+		Sensitive:      c.sensitive,
+		MaxOutputBytes: c.MaxOutputBytes,
+		DefaultYield:   c.DefaultYield,
+		MaxYield:       c.MaxYield,
+		DefaultTimeout: c.DefaultTimeout,
+		Version:        currentBuild().Version,
+		Logger:         slog.New(slogBridge{log: log}),
+		Ready:          backend.Warm,
+	}
+}
+
+// sensitive reports whether the values of a variable are hidden.
+func (c Config) sensitive(name string) bool {
+	if c.Redact == nil {
+		return false
+	}
+	found, err := c.Redact.Search(name)
+	return found || err != nil // a name that cannot be judged in time is hidden
+}
