@@ -137,6 +137,7 @@ func TestNoHintAtARecordThatIsGone(t *testing.T) {
 func TestWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		id := b.call("execute", runs(`"yield_ms": 0`)).id()
+		b.backend.Last().Print("a")
 		r := b.call("wait", of(id, `"timeout_ms": 400`))
 		for field, want := range map[string]any{"wait_result": "deadline_reached", "status": "running", "max_wait_ms": 400, "waited_ms": 400, "exit_code": nil, "stdout": "a"} {
 			r.want(t, field, want)
@@ -150,7 +151,7 @@ func TestWait(t *testing.T) {
 			r.want(t, field, want)
 		}
 		b.call("wait", of(id, `"timeout_ms": 0`)).want(t, "wait_result", "exited")
-	}, func(p *fake.Process) { p.Print("a") })
+	})
 }
 
 func TestWaitEndsWithTheServer(t *testing.T) {

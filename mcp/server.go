@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,7 +72,7 @@ func text(name string) string {
 	if err != nil {
 		panic(err)
 	}
-	return string(b)
+	return strings.TrimSpace(string(b))
 }
 
 // NewServer returns an MCP server with the seven tools. It runs sessions on any

@@ -143,7 +143,7 @@ func FuzzScan(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
-			if got, want := string(*env.field(name)), string(members[name]); got != want {
+			if got, want := string(*env.field([]byte(name))), string(members[name]); got != want {
 				t.Errorf("%s is %q, want %q", name, got, want)
 			}
 		}

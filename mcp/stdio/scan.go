@@ -1,10 +1,10 @@
 package stdio
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -35,8 +35,8 @@ type envelope struct {
 }
 
 // field returns the place of the member with the given name, or nil.
-func (e *envelope) field(name string) *[]byte {
-	switch name {
+func (e *envelope) field(name []byte) *[]byte {
+	switch string(name) {
 	case "jsonrpc":
 		return &e.version
 	case "id":
@@ -53,15 +53,17 @@ func (e *envelope) field(name string) *[]byte {
 	return nil
 }
 
+// set stores a member. The key is the raw string.
 func (e *envelope) set(key, value []byte) {
-	name := string(key[1 : len(key)-1])
-	if strings.IndexByte(name, '\\') >= 0 {
-		name, _ = unquote(key)
+	name := key[1 : len(key)-1]
+	if bytes.IndexByte(name, '\\') >= 0 {
+		text, _ := unquote(key) // the scanner has checked it
+		name = []byte(text)
 	}
 	if f := e.field(name); f != nil {
 		*f = value
-	} else if len(name) <= len("jsonrpc") && e.field(strings.ToLower(name)) != nil {
-		e.miscased = name
+	} else if len(name) <= len("jsonrpc") && e.field(bytes.ToLower(name)) != nil {
+		e.miscased = string(name)
 	}
 }
 
@@ -389,10 +391,14 @@ func validUTF8(data []byte) []byte {
 	return out
 }
 
-// unquote decodes a JSON string.
+// unquote decodes a value that the scanner has passed. It is an error if that
+// is not a string.
 func unquote(raw []byte) (string, error) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", errors.New("not a string")
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), nil
 	}
 	var s string
 	err := json.Unmarshal(raw, &s)
