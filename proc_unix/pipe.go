@@ -134,6 +134,7 @@ type output struct {
 
 	mu     sync.Mutex
 	eof    bool
+	closed bool
 	drains []chan struct{} // closed when what they wait for has been passed on
 }
 
@@ -167,7 +168,7 @@ func (o *output) CopyTo(sink func([]byte)) error {
 		switch {
 		case err == nil || err == errWouldBlock:
 		case errors.Is(err, os.ErrDeadlineExceeded): // a drain is asked for
-		case errors.Is(err, os.ErrClosed):
+		case o.isClosed():
 			return proc.ErrClosed
 		default:
 			return fmt.Errorf("read output: %w", cause(err))
@@ -205,7 +206,18 @@ func (o *output) Drain(ctx context.Context) (bool, error) {
 	return o.eof, nil
 }
 
-func (o *output) Close() error { return closeOnce(o.f) }
+func (o *output) Close() error {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	return closeOnce(o.f)
+}
+
+func (o *output) isClosed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
+}
 
 var (
 	errEOF        = errors.New("end of file")

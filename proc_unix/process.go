@@ -110,6 +110,9 @@ func (p *process) answer(f frame) {
 // ask sends a question and returns the answer of the kind wanted. It returns
 // proc.ErrGone when nothing is left that the question could be about.
 func (p *process) ask(ctx context.Context, q, want kind, payload ...int) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	select {
 	case p.turn <- struct{}{}:
 	case <-p.done:

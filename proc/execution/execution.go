@@ -303,8 +303,8 @@ func (e *Execution) release() {
 	if err := e.process.Close(); err != nil {
 		e.registry.opts.Warn("closing an execution failed", "execution_id", e.id, "error", err)
 	}
-	close(e.released)
 	e.registry.release(e)
+	close(e.released) // last: whoever waited for it finds the record like any other
 }
 
 // ID is the opaque handle.

@@ -86,10 +86,11 @@ func (e *Execution) terminate(cause Status, sig proc.Signal, grace time.Duration
 	case errors.Is(err, proc.ErrGone):
 		return report, e.tooLate()
 	}
+	var shellExited <-chan struct{}
 	if denied { // those are not waited for
-		hurry = e.shellExited
+		shellExited = e.shellExited
 	}
-	if err == nil && e.endsWithin(grace, hurry) {
+	if err == nil && e.endsWithin(grace, hurry, shellExited) {
 		return report, e.concluded(nil)
 	}
 	report.Forced = sig != proc.SIGKILL
@@ -102,7 +103,9 @@ func (e *Execution) terminate(cause Status, sig proc.Signal, grace time.Duration
 func (e *Execution) signal(cause Status, sig proc.Signal) (denied bool, err error) {
 	e.endMu.Lock()
 	defer e.endMu.Unlock()
-	if e.gone() {
+	if e.gone() || cause == TimedOut && e.Status().Terminal() {
+		// A timeout that fires while the execution ends must not reach what the
+		// execution leaves behind.
 		return false, proc.ErrGone
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), signalBound)
@@ -139,8 +142,9 @@ func (e *Execution) tooLate() error {
 	return &NotRunningError{e.Status()}
 }
 
-// endsWithin waits for everything that is owned to end.
-func (e *Execution) endsWithin(grace time.Duration, hurry <-chan struct{}) bool {
+// endsWithin waits for everything that is owned to end. A receive from either
+// channel cuts the wait short.
+func (e *Execution) endsWithin(grace time.Duration, hurry, enough <-chan struct{}) bool {
 	if grace <= 0 {
 		return e.gone()
 	}
@@ -151,6 +155,7 @@ func (e *Execution) endsWithin(grace time.Duration, hurry <-chan struct{}) bool 
 		return true
 	case <-t.C:
 	case <-hurry:
+	case <-enough:
 	}
 	return false
 }
