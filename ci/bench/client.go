@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ type client struct {
 
 	mu      sync.Mutex
 	next    int
-	pending map[int]chan answer
+	pending map[int]chan []byte
 }
 
 type answer struct {
@@ -45,7 +46,7 @@ type result struct {
 // startServer starts a server with additional environment variables and
 // completes the handshake.
 func startServer(path string, env ...string) *client {
-	c := &client{cmd: exec.Command(path), pending: make(map[int]chan answer)}
+	c := &client{cmd: exec.Command(path), pending: make(map[int]chan []byte)}
 	c.cmd.Env = append(plainEnviron(), env...)
 	c.cmd.Stderr = os.Stderr
 	stdin, err := c.cmd.StdinPipe()
@@ -79,29 +80,40 @@ func (c *client) handshake() {
 	c.write(map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
 
+// receive hands each answer to its caller as it came: decoding is not part of
+// what is measured.
 func (c *client) receive(r *bufio.Reader) {
 	for {
 		line, err := r.ReadBytes('\n')
 		if err != nil {
 			return
 		}
-		var head struct {
-			ID int `json:"id"`
-		}
-		if json.Unmarshal(line, &head) != nil {
-			continue
-		}
 		c.mu.Lock()
-		ch := c.pending[head.ID]
-		delete(c.pending, head.ID)
+		id := idOf(line)
+		ch := c.pending[id]
+		delete(c.pending, id)
 		c.mu.Unlock()
-		if ch == nil {
-			continue
+		if ch != nil {
+			ch <- line
 		}
-		var a answer
-		check(json.Unmarshal(line, &a))
-		ch <- a
 	}
+}
+
+// idOf finds the id of a message without decoding it: the server writes it
+// before the result.
+func idOf(line []byte) int {
+	_, rest, ok := bytes.Cut(line[:min(len(line), 64)], []byte(`"id":`))
+	if !ok {
+		return 0
+	}
+	id := 0
+	for _, c := range rest {
+		if c < '0' || c > '9' {
+			break
+		}
+		id = 10*id + int(c-'0')
+	}
+	return id
 }
 
 func (c *client) write(message map[string]any) {
@@ -111,8 +123,8 @@ func (c *client) write(message map[string]any) {
 	check(err)
 }
 
-func (c *client) send(method string, params any) chan answer {
-	ch := make(chan answer, 1)
+func (c *client) send(method string, params any) chan []byte {
+	ch := make(chan []byte, 1)
 	c.mu.Lock()
 	c.next++
 	id := c.next
@@ -122,8 +134,10 @@ func (c *client) send(method string, params any) chan answer {
 	return ch
 }
 
-func (c *client) wait(ch chan answer) result {
-	a := <-ch
+// wait waits for an answer and decodes it.
+func (c *client) wait(ch chan []byte) result {
+	var a answer
+	check(json.Unmarshal(<-ch, &a))
 	if a.Error != nil {
 		check(fmt.Errorf("the server answered: %s", a.Error.Message))
 	}
@@ -133,20 +147,20 @@ func (c *client) wait(ch chan answer) result {
 	return a.Result.StructuredContent
 }
 
-func (c *client) start(tool string, args map[string]any) chan answer {
+func (c *client) start(tool string, args map[string]any) chan []byte {
 	return c.send("tools/call", map[string]any{"name": tool, "arguments": args})
 }
 
 func (c *client) call(tool string, args map[string]any) result { return c.wait(c.start(tool, args)) }
 
-func (c *client) ping() { c.wait(c.send("ping", map[string]any{})) }
+func (c *client) ping() { <-c.send("ping", map[string]any{}) }
 
 // execute runs a command; extra are more arguments, as pairs.
 func (c *client) execute(command string, extra ...any) result {
 	return c.wait(c.startExecute(command, extra...))
 }
 
-func (c *client) startExecute(command string, extra ...any) chan answer {
+func (c *client) startExecute(command string, extra ...any) chan []byte {
 	args := map[string]any{"command": command, "side_effects": []string{"NONE"}}
 	for i := 0; i < len(extra); i += 2 {
 		args[extra[i].(string)] = extra[i+1]

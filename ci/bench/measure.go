@@ -71,7 +71,7 @@ func (b *bench) burst() {
 			}
 		},
 		func() {
-			var pending []chan answer
+			var pending []chan []byte
 			for range n {
 				pending = append(pending, c.startExecute("true"))
 			}
@@ -169,7 +169,7 @@ func (b *bench) pages() {
 		r := c.execute("seq 1 4000000", "yield_ms", 55000)
 		args := map[string]any{"execution_id": r.ExecutionID, "since_seq": r.LatestSeq - uint64(size)/2}
 		tail := map[string]any{"execution_id": r.ExecutionID, "tail_lines": 200}
-		t := interleaved(300, c.ping, func() { c.call("read", args) }, func() { c.call("read", tail) })
+		t := interleaved(300, c.ping, func() { <-c.start("read", args) }, func() { <-c.start("read", tail) })
 		c.close()
 		b.add(fmt.Sprintf("read of a 20 kB page, ring of %d kB, less a ping", size>>10), ms(t[1]-t[0]), "ms", 0.3, "")
 		b.add(fmt.Sprintf("tail_lines 200, ring of %d kB, less a ping", size>>10), ms(t[2]-t[0]), "ms", 0.3, "")
@@ -187,8 +187,8 @@ func (b *bench) retained() {
 			continue
 		}
 		t := interleaved(200, c.ping,
-			func() { c.call("ps", map[string]any{"limit": 1000}) },
-			func() { c.call("read", map[string]any{"execution_id": r.ExecutionID, "since_seq": 1}) })
+			func() { <-c.start("ps", map[string]any{"limit": 1000}) },
+			func() { <-c.start("read", map[string]any{"execution_id": r.ExecutionID, "since_seq": 1}) })
 		target := 0.0
 		if count == 1000 {
 			target = 3
