@@ -1,8 +1,11 @@
 package stdio
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -268,4 +271,33 @@ func TestLongLineIsTaken(t *testing.T) {
 		t.Errorf("a line of exactly the limit gave %.200s", a.raw)
 	}
 	s.ping()
+}
+
+// endless is input without a line break, n bytes of it.
+type endless struct{ n int }
+
+func (r *endless) Read(p []byte) (int, error) {
+	if r.n == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), r.n)
+	for i := range p[:n] {
+		p[i] = 'x'
+	}
+	r.n -= n
+	return n, nil
+}
+
+func TestLongLineIsSkippedInBoundedMemory(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	br := bufio.NewReaderSize(&endless{256 << 20}, readBuffer)
+	text, whole, err := readLine(br, 1<<20)
+	runtime.ReadMemStats(&after)
+	if whole || err != io.EOF || len(text) != maxHead {
+		t.Errorf("got %d bytes, whole %v, %v", len(text), whole, err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
+		t.Errorf("%d bytes were allocated", used)
+	}
 }

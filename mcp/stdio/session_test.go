@@ -539,6 +539,29 @@ func TestSlowClientGetsEverything(t *testing.T) {
 	}
 }
 
+// Read goes on when the queue has drained, without anything new coming in.
+func TestReadResumes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		out := newStall()
+		c := mustConnect(t, New(r, out, Options{MaxQueued: 1}))
+		go io.WriteString(w, "garbage\n"+`{"jsonrpc":"2.0","method":"note"}`+"\n")
+		read := make(chan error, 1)
+		go func() { _, err := c.Read(context.Background()); read <- err }()
+		synctest.Wait()
+		if len(read) != 0 {
+			t.Error("Read took a message while too much was queued")
+		}
+		close(out.resume)
+		synctest.Wait()
+		if len(read) != 1 {
+			t.Error("Read did not go on")
+		}
+		c.Close()
+		w.Close()
+	})
+}
+
 func TestConcurrentCalls(t *testing.T) {
 	s := start(t, Options{})
 	s.initialize("2025-11-25")
