@@ -75,7 +75,7 @@ func repair(dst, src []byte) (written, read int) {
 
 const (
 	block    = 64              // bytes that repair looks at together
-	short    = 16              // bytes that are copied without a loop
+	short    = 32              // bytes that are copied without a loop
 	inBlock  = block + short   // copies of whole words read beyond the block
 	outBlock = 4*block + short // a block becomes three times as large at most
 	outMask  = outBlock - short - 1
@@ -127,15 +127,19 @@ func repairBlock(out *[outBlock]byte, in *[inBlock]byte, high uint64) (written, 
 	return written, read
 }
 
-// copyShort copies n bytes from one index to another, and may write up to 16
-// where there are fewer: how many there are cannot be predicted.
+// copyShort copies n bytes from one index to another. It writes 32 even where
+// there are fewer: how many there are cannot be predicted.
 func copyShort(out *[outBlock]byte, to int, in *[inBlock]byte, from, n int) int {
 	to &= outMask
 	from &= block - 1
-	lo := binary.LittleEndian.Uint64(in[from:])
-	hi := binary.LittleEndian.Uint64(in[from+8:])
-	binary.LittleEndian.PutUint64(out[to:], lo)
-	binary.LittleEndian.PutUint64(out[to+8:], hi)
+	w0 := binary.LittleEndian.Uint64(in[from:])
+	w1 := binary.LittleEndian.Uint64(in[from+8:])
+	w2 := binary.LittleEndian.Uint64(in[from+16:])
+	w3 := binary.LittleEndian.Uint64(in[from+24:])
+	binary.LittleEndian.PutUint64(out[to:], w0)
+	binary.LittleEndian.PutUint64(out[to+8:], w1)
+	binary.LittleEndian.PutUint64(out[to+16:], w2)
+	binary.LittleEndian.PutUint64(out[to+24:], w3)
 	if n > short {
 		copy(out[to+short:], in[from+short:from+n])
 	}
