@@ -22,10 +22,8 @@ func TestCommandsHaveThreeDescriptors(t *testing.T) {
 			s := startUnder(t, wrapper)
 			s.Execute("sleep 1000", args{"yield_ms": 0})
 			for range 3 {
-				completed(t, s.Execute("for f in /proc/$$/fd/*; do echo ${f##*/}; done", args{"shell": "dash"}), "0\n1\n2\n")
-			}
-			if name == "with more" {
-				s.Execute("flock -n lock true", nil)
+				// A glob would open the folder, and see that.
+				completed(t, s.Execute("i=0; while [ $i -lt 100 ]; do [ -e /proc/$$/fd/$i ] && echo $i; i=$((i+1)); done; :", nil), "0\n1\n2\n")
 			}
 		})
 	}

@@ -132,7 +132,8 @@ func TestCommandExpressions(t *testing.T) {
 
 func TestAMatchThatTakesForeverIsDenied(t *testing.T) {
 	t.Parallel()
-	for _, variable := range []string{"YIELDSHELL_DENY_COMMAND_REGEX=^(a|a)*$", "YIELDSHELL_ALLOW_COMMAND_REGEX=^(a|a)*$"} {
+	// The look-ahead keeps it from an engine that cannot be made slow.
+	for _, variable := range []string{"YIELDSHELL_DENY_COMMAND_REGEX=^(?=a)(a|aa)*$", "YIELDSHELL_ALLOW_COMMAND_REGEX=^(?=a)(a|aa)*$"} {
 		t.Run(variable, func(t *testing.T) {
 			t.Parallel()
 			s := startAny(t, variable)

@@ -306,7 +306,6 @@ func TestHostileLinesHarmNothing(t *testing.T) {
 				s.Expect(id)
 			}
 			s.SendRaw([]byte(line))
-			s.SendRaw([]byte(line))
 			eq(t, "status", s.Execute("echo alive", nil).Status, "completed")
 			s.MustRequest("ping", nil)
 			eq(t, "exit status", s.Close(), 0)

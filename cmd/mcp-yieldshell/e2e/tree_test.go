@@ -27,22 +27,22 @@ func running(t *testing.T, s *mcptest.Server, command string, extra args) *mcpte
 func TestStopEscalatesOnWhatIgnoresSIGTERM(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, command string }{
-		{"the shell", deaf},
-		{"a child of an obedient shell", `sh -c 'trap "" TERM; echo up; while :; do sleep 0.1; done' & wait`},
-		{"a child of a shell that has ended", `sh -c 'trap "" TERM; echo up; while :; do sleep 0.1; done' & exit 0`},
-		{"a child in a session of its own", `setsid sh -c 'trap "" TERM; echo up; while :; do sleep 0.1; done' & wait`},
+		{"the shell", ": %s; " + deaf},
+		{"a child of an obedient shell", `sh -c ': %s; trap "" TERM; echo up; while :; do sleep 0.1; done' & wait`},
+		{"a child of a shell that has ended", `sh -c ': %s; trap "" TERM; echo up; while :; do sleep 0.1; done' & exit 0`},
+		{"a child in a session of its own", `setsid sh -c ': %s; trap "" TERM; echo up; while :; do sleep 0.1; done' & wait`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s, m := start(t), marker(t)
-			r := running(t, s, ": "+m+"; "+c.command, nil)
-			below := mcptest.Descendants(mcptest.Parent(r.ProcessID))
+			r := running(t, s, fmt.Sprintf(c.command, m), nil)
+			mcptest.WaitMarked(t, prompt, m, 1)
 			begun := time.Now()
 			stop := s.Call("stop", r.On(args{"force_after_ms": 700}))
 			notBefore(t, "stop", begun, 650*time.Millisecond)
 			quickly(t, "stop", begun, prompt)
 			eq(t, "stopped", stop.Stopped, true)
-			mcptest.WaitGone(t, 2*time.Second, below...)
+			mcptest.WaitUnmarked(t, 2*time.Second, m)
 			eq(t, "status", s.Call("read", r.On(nil)).Status, "stopped")
 		})
 	}
