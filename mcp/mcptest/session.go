@@ -2,7 +2,6 @@ package mcptest
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strconv"
 	"sync"
@@ -298,7 +297,7 @@ func Until(t testing.TB, bound time.Duration, what string, holds func() bool) {
 	deadline := time.Now().Add(bound)
 	for pause := time.Millisecond; !holds(); pause = min(2*pause, 50*time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal(fmt.Sprintf("%s: not within %v", what, bound))
+			t.Fatalf("%s: not within %v", what, bound)
 		}
 		time.Sleep(pause)
 	}

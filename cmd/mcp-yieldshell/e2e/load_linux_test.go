@@ -100,7 +100,9 @@ func TestQuietExecutionsCostNoProcessorTimeAndLittleMemory(t *testing.T) {
 		used += kilobytes(t, pid, "smaps_rollup", "Pss:")
 	}
 	t.Logf("%d kB for each quiet execution", used/count)
-	if used/count > 800 && !raceDetector {
+	// A bare Go program has about 600 kB of its own; the rest is what the
+	// packages of this one allocate before main.
+	if used/count > 2000 && !raceDetector {
 		t.Errorf("%d kB for each quiet execution", used/count)
 	}
 	for _, row := range s.Rows()[:count] {
