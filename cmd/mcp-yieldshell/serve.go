@@ -104,8 +104,10 @@ func (e *ending) serve(signals <-chan os.Signal, transport *stdio.Transport, ses
 		e.log.Info("ending", "signal", s.String())
 		e.begin()
 	}
-	transport.EndInput()
+	// After a signal the client is still there, and it may take 10 s until
+	// the last command has ended: requests are answered all the while.
 	e.endExecutions(signals)
+	transport.EndInput()
 	select {
 	case err := <-served:
 		e.log.Debug("session ended", "reason", err)

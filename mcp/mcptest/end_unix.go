@@ -1,0 +1,7 @@
+//go:build unix
+
+package mcptest
+
+import "syscall"
+
+const hurrySignal = syscall.SIGTERM
