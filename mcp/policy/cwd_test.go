@@ -146,6 +146,6 @@ func TestRootsHold(t *testing.T) {
 	d.Roots = []string{"~"}
 	resolves(t, d, "~", filepath.Join(top, "home"))
 	refuses(t, d, "", "allowed")
-	d.Roots = []string{"/"}
+	d.Roots = []string{filepath.VolumeName(top) + string(filepath.Separator)}
 	resolves(t, d, "", root)
 }

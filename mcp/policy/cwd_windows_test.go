@@ -53,8 +53,12 @@ func TestRootsIgnoreCaseAndSpelling(t *testing.T) {
 		}
 	}
 	refuses(t, d, filepath.Join(top, "root-sibling"), "allowed")
-	if err := os.Symlink(filepath.Join(top, "root-sibling"), filepath.Join(root, "link")); err != nil {
-		t.Skipf("links cannot be made here: %v", err)
+	link := filepath.Join(root, "link")
+	if err := os.Symlink(filepath.Join(top, "root-sibling"), link); err != nil {
+		t.Skipf("links need a privilege: %v", err)
+	}
+	if _, err := os.Stat(link); err != nil {
+		t.Skipf("Wine makes links that it does not follow: %v", err)
 	}
 	refuses(t, d, "link", "allowed")
 }
