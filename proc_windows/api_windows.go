@@ -76,7 +76,8 @@ func setCtrlHandler(callback uintptr) error {
 }
 
 // consoleOriginalTitle is the title that this process's console was created
-// with. Unlike the current title no program can change it.
+// with, or empty if the system does not tell. Unlike the current title no
+// program can change it.
 func consoleOriginalTitle() string {
 	var b [512]uint16
 	n, _, _ := procGetConsoleOriginalTitleW.Call(uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))

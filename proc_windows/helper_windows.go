@@ -19,8 +19,10 @@ type request struct {
 	// Event is sent to the consoles, if Send is set.
 	Event uint32
 	Send  bool
-	// Title is the original title of the execution's console.
+	// Title is the original title of the execution's console, and Shell the
+	// process that it was made for, which may have ended.
 	Title string
+	Shell int
 	// Server is the process that must never share a console that an event is
 	// sent to.
 	Server int
@@ -87,7 +89,7 @@ func visit(req request) reply {
 				here = append(here, int(id))
 			}
 		}
-		if consoleOriginalTitle() == req.Title {
+		if isCommands(list, req) {
 			r.Attached = append(r.Attached, here...)
 		} else {
 			r.Detached = append(r.Detached, here...)
@@ -97,6 +99,17 @@ func visit(req request) reply {
 		}
 	}
 	return r
+}
+
+// isCommands reports whether this process's console, which it shares with the
+// listed ones, is the execution's. Where that cannot be told, it is: Wine 8
+// lacks original titles.
+func isCommands(list []uint32, req request) bool {
+	if slices.Contains(list, uint32(req.Shell)) {
+		return true
+	}
+	title := consoleOriginalTitle()
+	return title == "" || title == req.Title
 }
 
 // send sends an event to everything on this process's console but itself. What

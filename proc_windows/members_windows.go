@@ -138,7 +138,7 @@ func (m *members) survey(ctx context.Context, pids []int) {
 			ask = append(ask, pid)
 		}
 	}
-	r, err := m.p.backend.visitConsoles(ctx, request{Title: m.p.title, PIDs: ask})
+	r, err := m.p.backend.visitConsoles(ctx, request{Title: m.p.title, Shell: m.p.pid, PIDs: ask})
 	if err != nil {
 		return // all count as attached, and are asked again
 	}

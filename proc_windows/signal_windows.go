@@ -78,7 +78,7 @@ func (p *process) commandPIDs() ([]int, error) {
 }
 
 func (p *process) send(ctx context.Context, event uint32, pids []int) (reply, error) {
-	return p.backend.visitConsoles(ctx, request{Send: true, Event: event, Title: p.title, PIDs: pids})
+	return p.backend.visitConsoles(ctx, request{Send: true, Event: event, Title: p.title, Shell: p.pid, PIDs: pids})
 }
 
 // press follows Ctrl-C up:
