@@ -122,7 +122,7 @@ func (k *keeper) readUntilStart() {
 // end is the answer to the end of the socket: the server has let go, or died.
 func (k *keeper) end() {
 	k.killAll()
-	os.Exit(0)
+	syscall.Exit(0)
 }
 
 // receive reads from the socket, and collects the descriptors that arrive.

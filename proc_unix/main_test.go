@@ -16,6 +16,7 @@ func TestMain(m *testing.M) {
 		Supervise()
 	}
 	proctest.HelperMain()
+	serverMain()
 	goleak.VerifyTestMain(m)
 }
 

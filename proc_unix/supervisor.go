@@ -35,6 +35,7 @@ type supervisor struct {
 	cur   *process // what it runs; nil while it is idle
 	seq   uint32
 	cause error // why it was given up
+	reset bool  // it ended before it had read all that was sent
 }
 
 // spawn starts a supervisor.
@@ -108,6 +109,8 @@ func (s *supervisor) run() {
 	s.mu.Lock()
 	p := s.cur
 	why := s.cause
+	// What the kernel says of a socket that is closed with unread data.
+	s.reset = errors.Is(err, unix.ECONNRESET)
 	s.mu.Unlock()
 	if why == nil {
 		why = errDied
@@ -204,7 +207,10 @@ func (s *supervisor) start(p *process, req *startRequest, fds [3]int) (unix.Errn
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cause != nil {
+	switch {
+	case s.reset:
+		return 0, errUnheard
+	case s.cause != nil:
 		return 0, s.cause
 	}
 	return 0, errDied

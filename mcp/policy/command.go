@@ -12,6 +12,9 @@ import (
 const (
 	DenyCommandVariable  = "YIELDSHELL_DENY_COMMAND_REGEX"
 	AllowCommandVariable = "YIELDSHELL_ALLOW_COMMAND_REGEX"
+	// RedactVariable holds the expression for the names of variables whose
+	// values are hidden.
+	RedactVariable = "YIELDSHELL_REDACT_ENV_REGEX"
 )
 
 // MatchLimit is how long one match may take before it counts as refused.
@@ -51,7 +54,8 @@ func CompileExpression(source string) (*Expression, error) {
 	}
 	engine, err := regexp2.Compile(translated, regexp2.OptionMaxBacktrackingStackSize(maxBacktracking))
 	if err != nil {
-		return nil, fmt.Errorf("regular expression %s cannot be compiled: %w", quote(source), err)
+		// The engine's text holds the translation, newlines and all.
+		return nil, fmt.Errorf("regular expression %s cannot be compiled: %s", quote(source), quote(err.Error()))
 	}
 	engine.MatchTimeout = engineTimeout
 	return &Expression{source: source, engine: engine}, nil

@@ -24,8 +24,10 @@ func Nearest(name string, known []string) []string {
 	folded := strings.ToLower(name)
 	var found []candidate
 	for _, k := range known {
+		// "timeout" is short for "timeout_ms", however much is missing.
+		short := len(name) >= 3 && strings.HasPrefix(strings.ToLower(k), folded)
 		limit := max(1, min(len(name), len(k))/3)
-		if d := editDistance(folded, strings.ToLower(k)); d <= limit {
+		if d := editDistance(folded, strings.ToLower(k)); d <= limit || short {
 			found = append(found, candidate{k, d})
 		}
 	}

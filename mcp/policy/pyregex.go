@@ -20,8 +20,8 @@ import (
 // the engine ("[a-z-[aeiou]]", "(?<name>x)", "\p{L}", "x{,3}"). What Python
 // refuses is refused here, too. Three things differ on purpose: \N{...} is
 // refused, for want of Unicode's names; back-references that ignore case
-// compare by simple folding; and \B matches the empty text, as of Python 3.14,
-// as does \z exist.
+// compare by simple folding; and, as in Python 3.14, \z is \Z and \B matches
+// the empty text.
 
 // translate returns the equivalent of source in regexp2's syntax, for an
 // engine without options.
@@ -580,7 +580,7 @@ func (p *pyParser) member(class int, flags pyFlags, set *charSet) {
 	}
 	high, highSingle := p.endpoint(class, flags, set)
 	if !lowSingle || !highSingle || high < low {
-		p.fail(at, "bad character range %s", string(p.runes[at:p.from]))
+		p.fail(at, "bad character range %s", quote(string(p.runes[at:p.from])))
 	}
 	set.add(low, high)
 }
@@ -630,7 +630,7 @@ func (p *pyParser) group(at int, flags pyFlags, atStart bool) (item piece, ok bo
 	if kind == "-" || isFlag(kind) {
 		return p.flagGroup(kind, at, flags, atStart)
 	}
-	p.fail(at, "unknown extension ?%s", kind)
+	p.fail(at, "unknown extension %s", quote("?"+kind))
 	return piece{}, false
 }
 
@@ -689,7 +689,7 @@ func (p *pyParser) named(at int, flags pyFlags) piece {
 		p.checkName(name, at)
 		return p.backReference(p.groupOf(name, at), at, flags)
 	default:
-		p.fail(at, "unknown extension ?P%s", kind)
+		p.fail(at, "unknown extension %s", quote("?P"+kind))
 		return piece{}
 	}
 }
@@ -723,7 +723,7 @@ func (p *pyParser) groupOf(name string, at int) int {
 func (p *pyParser) lookBehind(at int, flags pyFlags) piece {
 	kind := p.get()
 	if kind != "=" && kind != "!" {
-		p.fail(at, "unknown extension ?<%s", kind)
+		p.fail(at, "unknown extension %s", quote("?<"+kind))
 	}
 	outermost := p.behind == 0
 	if outermost {

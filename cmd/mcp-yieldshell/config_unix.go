@@ -1,0 +1,6 @@
+//go:build unix
+
+package main
+
+// homeVariable holds the home directory, which "~" stands for in directories.
+const homeVariable = "HOME"

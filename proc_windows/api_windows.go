@@ -1,0 +1,123 @@
+package procwindows
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// What golang.org/x/sys/windows lacks. Each name is the system's, and
+// documented at learn.microsoft.com.
+
+var (
+	kernel32 = windows.NewLazySystemDLL("kernel32.dll")
+
+	procAttachConsole            = kernel32.NewProc("AttachConsole")
+	procFreeConsole              = kernel32.NewProc("FreeConsole")
+	procGetConsoleOriginalTitleW = kernel32.NewProc("GetConsoleOriginalTitleW")
+	procGetConsoleProcessList    = kernel32.NewProc("GetConsoleProcessList")
+	procGetOEMCP                 = kernel32.NewProc("GetOEMCP")
+	procIsDBCSLeadByteEx         = kernel32.NewProc("IsDBCSLeadByteEx")
+	procIsProcessInJob           = kernel32.NewProc("IsProcessInJob")
+	procPeekNamedPipe            = kernel32.NewProc("PeekNamedPipe")
+	procSetConsoleCtrlHandler    = kernel32.NewProc("SetConsoleCtrlHandler")
+)
+
+const (
+	procThreadAttributeJobList = 0x0002000D // PROC_THREAD_ATTRIBUTE_JOB_LIST
+)
+
+// jobPort is JOBOBJECT_ASSOCIATE_COMPLETION_PORT.
+type jobPort struct {
+	key  uintptr
+	port windows.Handle
+}
+
+// jobAccounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.
+type jobAccounting struct {
+	totalUserTime             int64
+	totalKernelTime           int64
+	thisPeriodTotalUserTime   int64
+	thisPeriodTotalKernelTime int64
+	totalPageFaultCount       uint32
+	totalProcesses            uint32
+	activeProcesses           uint32
+	totalTerminatedProcesses  uint32
+}
+
+// callErr turns the result of a call that fails with zero into an error.
+func callErr(name string, r uintptr, err error) error {
+	if r != 0 {
+		return nil
+	}
+	if err == nil || err == syscall.Errno(0) {
+		err = syscall.EINVAL
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+func attachConsole(pid uint32) error {
+	r, _, err := procAttachConsole.Call(uintptr(pid))
+	return callErr("AttachConsole", r, err)
+}
+
+// freeConsole leaves the console, if there is one.
+func freeConsole() {
+	procFreeConsole.Call() // fails only where there is none
+}
+
+// setCtrlHandler adds a function that is asked what to do on console events;
+// one that returns 1 has dealt with it.
+func setCtrlHandler(callback uintptr) error {
+	r, _, err := procSetConsoleCtrlHandler.Call(callback, 1)
+	return callErr("SetConsoleCtrlHandler", r, err)
+}
+
+// consoleOriginalTitle is the title that this process's console was created
+// with, or empty if the system does not tell. Unlike the current title no
+// program can change it.
+func consoleOriginalTitle() string {
+	var b [512]uint16
+	n, _, _ := procGetConsoleOriginalTitleW.Call(uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+	return windows.UTF16ToString(b[:min(int(n), len(b))])
+}
+
+// consoleProcesses lists the processes that share this process's console.
+func consoleProcesses() ([]uint32, error) {
+	list := make([]uint32, 64)
+	for {
+		n, _, err := procGetConsoleProcessList.Call(uintptr(unsafe.Pointer(&list[0])), uintptr(len(list)))
+		if err := callErr("GetConsoleProcessList", n, err); err != nil {
+			return nil, err
+		}
+		if int(n) <= len(list) {
+			return list[:n], nil
+		}
+		list = make([]uint32, n+64)
+	}
+}
+
+func oemCodePage() uint32 {
+	r, _, _ := procGetOEMCP.Call() // cannot fail
+	return uint32(r)
+}
+
+func isLeadByte(codePage uint32, b byte) bool {
+	r, _, _ := procIsDBCSLeadByteEx.Call(uintptr(codePage), uintptr(b))
+	return r != 0
+}
+
+func isProcessInJob(process, job windows.Handle) (bool, error) {
+	var in int32
+	r, _, err := procIsProcessInJob.Call(uintptr(process), uintptr(job), uintptr(unsafe.Pointer(&in)))
+	return in != 0, callErr("IsProcessInJob", r, err)
+}
+
+// peekPipe says how many bytes wait in a pipe. The error is
+// windows.ERROR_BROKEN_PIPE once the pipe is empty and all writers are gone.
+func peekPipe(pipe windows.Handle) (available uint32, err error) {
+	r, _, e := procPeekNamedPipe.Call(uintptr(pipe), 0, 0, 0, uintptr(unsafe.Pointer(&available)), 0)
+	return available, callErr("PeekNamedPipe", r, e)
+}

@@ -1,0 +1,122 @@
+package procwindows
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// helperArg makes this executable a helper. It is private to this package.
+const helperArg = "yieldshell-console-helper"
+
+// request is what a helper reads from its stdin, as JSON.
+type request struct {
+	// Event is sent to the consoles, if Send is set.
+	Event uint32
+	Send  bool
+	// Title is the original title of the execution's console, and Shell the
+	// process that it was made for, which may have ended.
+	Title string
+	Shell int
+	// Server is the process that must never share a console that an event is
+	// sent to.
+	Server int
+	// PIDs are the processes whose consoles are visited.
+	PIDs []int
+}
+
+// reply is what a helper writes to its stdout, as JSON. A process whose
+// console could not be found out is in none of the lists.
+type reply struct {
+	Attached []int // on the execution's console
+	Detached []int // on another one
+	None     []int // without a console
+	Reached  []int // on a console that the event was sent to
+}
+
+// IsHelper reports whether this process is to be a helper of a backend in
+// another process of the same executable.
+func IsHelper() bool { return len(os.Args) == 2 && os.Args[1] == helperArg }
+
+// Help does the work of a helper and ends the process. A process has one
+// console at a time and shares its fate, which is why the server leaves this
+// to another one.
+func Help() {
+	if err := help(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func help() error {
+	var req request
+	if err := json.NewDecoder(os.Stdin).Decode(&req); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(visit(req))
+}
+
+// visit goes through the consoles of the processes.
+func visit(req request) reply {
+	var r reply
+	deaf := syscall.NewCallback(func(uint32) uintptr { return 1 })
+	seen := make(map[int]bool)
+	for _, pid := range req.PIDs {
+		if seen[pid] {
+			continue
+		}
+		freeConsole()
+		if err := attachConsole(uint32(pid)); err != nil {
+			if errors.Is(err, windows.ERROR_INVALID_HANDLE) { // as documented for no console
+				r.None = append(r.None, pid)
+			}
+			continue
+		}
+		list, err := consoleProcesses()
+		if err != nil {
+			continue
+		}
+		var here []int // who of the execution is on this console
+		for _, id := range list {
+			seen[int(id)] = true
+			if slices.Contains(req.PIDs, int(id)) {
+				here = append(here, int(id))
+			}
+		}
+		if isCommands(list, req) {
+			r.Attached = append(r.Attached, here...)
+		} else {
+			r.Detached = append(r.Detached, here...)
+		}
+		if req.Send && !slices.Contains(list, uint32(req.Server)) && send(req.Event, deaf) == nil {
+			r.Reached = append(r.Reached, here...)
+		}
+	}
+	return r
+}
+
+// isCommands reports whether this process's console, which it shares with the
+// listed ones, is the execution's. Where that cannot be told, it is: Wine 8
+// lacks original titles.
+func isCommands(list []uint32, req request) bool {
+	if slices.Contains(list, uint32(req.Shell)) {
+		return true
+	}
+	title := consoleOriginalTitle()
+	return title == "" || title == req.Title
+}
+
+// send sends an event to everything on this process's console but itself. What
+// a process does with events is reset when it attaches to a console.
+func send(event uint32, deaf uintptr) error {
+	if err := setCtrlHandler(deaf); err != nil {
+		return err
+	}
+	return windows.GenerateConsoleCtrlEvent(event, 0)
+}

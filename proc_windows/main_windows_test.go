@@ -1,0 +1,75 @@
+package procwindows
+
+import (
+	"os"
+	"testing"
+	"unsafe"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/windows"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+	"github.com/yieldshell/mcp-yieldshell/proc/proctest"
+)
+
+func TestMain(m *testing.M) {
+	if IsHelper() {
+		Help()
+	}
+	proctest.HelperMain()
+	goleak.VerifyTestMain(m)
+}
+
+func newTestBackend(t testing.TB) proc.Backend {
+	t.Helper()
+	b, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestConformance(t *testing.T) {
+	proctest.Run(t, newTestBackend, proctest.Helpers{
+		Quote:      func(s string) string { return `"` + s + `"` },
+		Background: func(command string) string { return "start /b \"\" " + command },
+		Alive:      alive,
+		Descriptors: func() int {
+			var n uint32
+			r, _, err := kernel32.NewProc("GetProcessHandleCount").Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&n)))
+			if r == 0 {
+				t.Fatal(err)
+			}
+			return int(n)
+		},
+		Unsupported: "SIGNOPE",
+		TooLong:     40000,
+		NotAProgram: "no program",
+	})
+}
+
+// alive reports whether a process lives.
+func alive(pid int) bool {
+	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		return false
+	}
+	defer windows.CloseHandle(h)
+	event, err := windows.WaitForSingleObject(h, 0)
+	return err != nil || event == uint32(windows.WAIT_TIMEOUT)
+}
+
+// onWine reports whether the tests run on Wine and not on Windows.
+func onWine() bool {
+	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+}
+
+// needsWindows skips a test of something that Wine does differently.
+func needsWindows(t *testing.T, why string) {
+	t.Helper()
+	if onWine() {
+		t.Skip("Wine: " + why)
+	}
+}
+
+var _ = os.Args

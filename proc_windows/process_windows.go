@@ -1,0 +1,269 @@
+package procwindows
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+)
+
+const (
+	// settleTime is how long after the shell's end nobody asks who is left:
+	// mostly it is the console's host and children that are ending.
+	settleTime = 50 * time.Millisecond
+	// recheck is the interval of the check for lost messages while the shell
+	// has ended and attached processes live on.
+	recheck = time.Second
+	// closeBound is how long Close waits for what it has killed.
+	closeBound = 5 * time.Second
+)
+
+// process implements proc.Process. Its job's processes are the execution's.
+type process struct {
+	backend *backend
+	key     uintptr // of the job's messages
+	job     *job
+	pipes   *pipes
+	script  string // path of a batch file, or empty
+	title   string // original title of the console
+
+	pid    int
+	handle windows.Handle // of the shell
+
+	events chan proc.Event
+	// changed and pressed each hold a hint that the job may have changed,
+	// for watch and for press.
+	changed, pressed chan struct{}
+	shell            chan proc.Exit // how the shell ended
+	empty            chan struct{}  // closed with TreeEmpty or Lost
+	quit             context.CancelFunc
+	alive            context.Context // ended by quit
+	goroutines       sync.WaitGroup
+	closing          sync.Once
+	closeErr         error
+
+	mu       sync.Mutex
+	pressing bool // press runs, or has run
+	closed   bool // no more goroutines may start
+
+	members members
+}
+
+var _ proc.Process = (*process)(nil)
+
+func newProcess(b *backend, j *job, pp *pipes, script string) *process {
+	p := &process{
+		backend: b, job: j, pipes: pp, script: script,
+		title:   "yieldshell-" + rand.Text(),
+		events:  make(chan proc.Event, 4), // one of each kind: sending never blocks
+		changed: make(chan struct{}, 1),
+		pressed: make(chan struct{}, 1),
+		shell:   make(chan proc.Exit, 1),
+		empty:   make(chan struct{}),
+	}
+	p.alive, p.quit = context.WithCancel(context.Background())
+	p.members = newMembers(p)
+	return p
+}
+
+// run starts the shell. After an error no process is left; the job and the
+// pipes are the caller's.
+func (p *process) run(o order) error {
+	s, err := launch{
+		program: o.program, line: o.line, dir: o.dir, env: o.env, title: p.title,
+		stdin: p.pipes.far[0], stdout: p.pipes.far[1], stderr: p.pipes.far[2], job: p.job,
+	}.create()
+	if err != nil {
+		p.quit()
+		return err
+	}
+	p.pid, p.handle = s.pid, s.process
+	if err := s.resume(); err != nil {
+		p.quit()
+		return err
+	}
+	p.goroutines.Go(p.awaitShell)
+	p.goroutines.Go(p.watch)
+	return nil
+}
+
+// PID implements proc.Process.
+func (p *process) PID() int { return p.pid }
+
+// Stdin implements proc.Process.
+func (p *process) Stdin() proc.Input { return p.pipes.in }
+
+// Stdout implements proc.Process.
+func (p *process) Stdout() proc.Output { return p.pipes.out }
+
+// Stderr implements proc.Process.
+func (p *process) Stderr() proc.Output { return p.pipes.err }
+
+// Events implements proc.Process.
+func (p *process) Events() <-chan proc.Event { return p.events }
+
+// poke hints that the job may have changed. It never blocks.
+func (p *process) poke() {
+	for _, c := range []chan struct{}{p.changed, p.pressed} {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// awaitShell waits for the end of the shell. It blocks a thread: waiting on a
+// handle through the completion port is possible only with calls that older
+// systems lack.
+func (p *process) awaitShell() {
+	if _, err := windows.WaitForSingleObject(p.handle, windows.INFINITE); err != nil {
+		return // the handle is ours and open
+	}
+	var code uint32
+	if err := windows.GetExitCodeProcess(p.handle, &code); err != nil {
+		return
+	}
+	p.shell <- proc.Exit{Code: int64(code)}
+}
+
+// watch delivers the events. It is the only sender.
+func (p *process) watch() {
+	defer close(p.events)
+	defer close(p.empty)
+	select {
+	case exit := <-p.shell:
+		p.events <- proc.Event{Kind: proc.ShellExited, Exit: exit}
+	case <-p.alive.Done():
+		return
+	}
+	p.removeScript()
+	timer := time.NewTimer(settleTime)
+	defer timer.Stop()
+	settled, sessionEmpty := false, false
+	for {
+		n, err := p.job.active()
+		if err != nil {
+			p.events <- proc.Event{Kind: proc.Lost, Err: errors.Join(err, p.job.terminate(1))}
+			return
+		}
+		if n == 0 {
+			if !sessionEmpty {
+				p.events <- proc.Event{Kind: proc.SessionEmpty}
+			}
+			p.events <- proc.Event{Kind: proc.TreeEmpty}
+			return
+		}
+		if settled && !sessionEmpty {
+			if attached, detached := p.members.list(p.alive); len(attached) == 0 && len(detached) > 0 {
+				p.events <- proc.Event{Kind: proc.SessionEmpty, Detached: detached}
+				sessionEmpty = true
+			} else {
+				timer.Reset(recheck)
+			}
+		}
+		select {
+		case <-p.changed:
+		case <-timer.C:
+			settled = true
+		case <-p.alive.Done():
+			return
+		}
+	}
+}
+
+// removeScript deletes the batch file, if there is one and nobody has it open.
+func (p *process) removeScript() error {
+	if p.script == "" {
+		return nil
+	}
+	return p.backend.scripts.remove(p.script)
+}
+
+// isEmpty reports whether nothing is left.
+func (p *process) isEmpty() bool {
+	select {
+	case <-p.empty:
+		return true
+	default:
+		return false
+	}
+}
+
+// Kill implements proc.Process.
+func (p *process) Kill(ctx context.Context) (proc.KillReport, error) {
+	if ctx.Err() != nil {
+		return proc.KillReport{}, context.Cause(ctx)
+	}
+	if p.isEmpty() {
+		return proc.KillReport{}, nil
+	}
+	if err := p.job.terminate(1); err != nil {
+		return proc.KillReport{}, err
+	}
+	select {
+	case <-p.empty:
+		return proc.KillReport{}, nil
+	case <-ctx.Done():
+	}
+	left, err := p.job.pids() // stuck in a driver, most likely
+	return proc.KillReport{Unkillable: left}, errors.Join(context.Cause(ctx), err)
+}
+
+// Detached implements proc.Process.
+func (p *process) Detached(ctx context.Context) ([]proc.Member, error) {
+	_, detached, err := p.listed(ctx)
+	return detached, err
+}
+
+// Attached implements proc.Process.
+func (p *process) Attached(ctx context.Context) ([]proc.Member, error) {
+	attached, _, err := p.listed(ctx)
+	return attached, err
+}
+
+func (p *process) listed(ctx context.Context) (attached, detached []proc.Member, err error) {
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if p.isEmpty() {
+		return nil, nil, nil
+	}
+	p.poke() // should a message have been lost
+	attached, detached = p.members.list(ctx)
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	return attached, detached, nil
+}
+
+// Close implements proc.Process.
+func (p *process) Close() error {
+	p.closing.Do(func() { p.closeErr = p.close() })
+	return p.closeErr
+}
+
+func (p *process) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
+	defer cancel()
+	_, err := p.Kill(ctx)
+	if err != nil {
+		// Something is stuck in the system. Closing the job's handle ends
+		// it when that is over; awaitShell goes on waiting for it.
+		p.quit()
+		p.backend.forget(p)
+		return errors.Join(fmt.Errorf("ending the execution: %w", err), p.removeScript())
+	}
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.quit()
+	p.goroutines.Wait()
+	p.backend.forget(p)
+	return errors.Join(p.removeScript(), p.job.close(), windows.CloseHandle(p.handle))
+}
