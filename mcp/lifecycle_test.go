@@ -238,11 +238,11 @@ func TestStopRefusesSignals(t *testing.T) {
 			r.contains(t, "error", "signal")
 		}
 		p := b.backend.Last()
-		p.OnSignal = func(proc.Signal) (proc.SignalReport, error) { return proc.SignalReport{}, proc.ErrUnsupportedSignal }
+		p.OnSignal(func(proc.Signal) (proc.SignalReport, error) { return proc.SignalReport{}, proc.ErrUnsupportedSignal })
 		r := b.call("stop", of(id, `"signal": "SIGEMT"`))
 		r.want(t, "signal", nil)
 		r.contains(t, "error", "signal is not supported")
-		p.OnSignal = nil
+		p.OnSignal(nil)
 		b.call("read", of(id, ``)).want(t, "status", "running")
 	})
 }
@@ -266,7 +266,7 @@ func TestStopForces(t *testing.T) {
 			r.want(t, "forced", true)
 			b.call("read", of(id, ``)).want(t, "signal", "SIGKILL")
 		}, func(p *fake.Process) {
-			p.OnSignal = func(proc.Signal) (proc.SignalReport, error) { return proc.SignalReport{Reached: 1}, nil }
+			p.OnSignal(func(proc.Signal) (proc.SignalReport, error) { return proc.SignalReport{Reached: 1}, nil })
 		})
 	}
 }
@@ -279,12 +279,13 @@ func TestStopSaysWhatItCouldNotEnd(t *testing.T) {
 		r.want(t, "signal", "SIGTERM")
 		r.contains(t, "error", "4711")
 		p := b.backend.Last()
-		p.OnSignal, p.OnKill = nil, nil
+		p.OnSignal(nil)
+		p.OnKill(nil)
 	}, func(p *fake.Process) {
-		p.OnSignal = func(proc.Signal) (proc.SignalReport, error) {
+		p.OnSignal(func(proc.Signal) (proc.SignalReport, error) {
 			return proc.SignalReport{Denied: []int{4711}}, nil
-		}
-		p.OnKill = func(context.Context) (proc.KillReport, error) { return proc.KillReport{Unkillable: []int{4711}}, nil }
+		})
+		p.OnKill(func(context.Context) (proc.KillReport, error) { return proc.KillReport{Unkillable: []int{4711}}, nil })
 	})
 }
 

@@ -83,19 +83,10 @@ func (b *Backend) Warmed() int {
 	return b.warmed
 }
 
-// Process is one fake command. Its methods may be called from any goroutine;
-// its fields are set before the process is used, best in Backend.Begin.
+// Process is one fake command. Its methods may be called from any goroutine.
 type Process struct {
 	// Spec is what the process was started with.
 	Spec proc.Spec
-
-	// OnSignal, if set, is what a signal does. By default it ends everything,
-	// and reports one process that had no handler.
-	OnSignal func(proc.Signal) (proc.SignalReport, error)
-	// OnKill, if set, is what Kill does. By default it ends everything.
-	OnKill func(context.Context) (proc.KillReport, error)
-	// Failing, if set, is what Attached and Detached answer.
-	Failing error
 
 	pid            int
 	stdin          *Input
@@ -111,6 +102,9 @@ type Process struct {
 	exited   bool // ShellExited was sent
 	empty    bool // SessionEmpty was sent
 	over     bool // the last event was sent
+	onSignal func(proc.Signal) (proc.SignalReport, error)
+	onKill   func(context.Context) (proc.KillReport, error)
+	failing  error // what Attached and Detached answer
 }
 
 func newProcess(pid int, spec proc.Spec) *Process {
@@ -120,6 +114,28 @@ func newProcess(pid int, spec proc.Spec) *Process {
 		stdout: newOutput(), stderr: newOutput(),
 		events: make(chan proc.Event, 4), // all that there can be: no sender waits
 	}
+}
+
+// OnSignal sets what a signal does. Nil is the default: it ends everything, and
+// the shell had no handler.
+func (p *Process) OnSignal(do func(proc.Signal) (proc.SignalReport, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.onSignal = do
+}
+
+// OnKill sets what Kill does. Nil is the default: it ends everything.
+func (p *Process) OnKill(do func(context.Context) (proc.KillReport, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.onKill = do
+}
+
+// Fail makes Attached and Detached fail, or with nil succeed again.
+func (p *Process) Fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failing = err
 }
 
 // Print lets the command write to its standard output.
@@ -241,7 +257,8 @@ func (p *Process) Events() <-chan proc.Event { return p.events }
 // Signal implements proc.Process.
 func (p *Process) Signal(_ context.Context, s proc.Signal) (proc.SignalReport, error) {
 	p.mu.Lock()
-	over := p.over
+	over, do := p.over, p.onSignal
+	alone := !p.exited && len(p.attached)+len(p.detached) == 0
 	if !over {
 		p.signals = append(p.signals, s)
 	}
@@ -249,20 +266,21 @@ func (p *Process) Signal(_ context.Context, s proc.Signal) (proc.SignalReport, e
 	switch {
 	case over:
 		return proc.SignalReport{}, nil
-	case p.OnSignal != nil:
-		return p.OnSignal(s)
+	case do != nil:
+		return do(s)
 	}
 	p.Die(-15, s)
-	return proc.SignalReport{Reached: 1, OnlyDefault: true}, nil
+	return proc.SignalReport{Reached: 1, OnlyDefault: alone}, nil
 }
 
 // Kill implements proc.Process.
 func (p *Process) Kill(ctx context.Context) (proc.KillReport, error) {
 	p.mu.Lock()
 	p.kills++
+	do := p.onKill
 	p.mu.Unlock()
-	if p.OnKill != nil {
-		return p.OnKill(ctx)
+	if do != nil {
+		return do(ctx)
 	}
 	p.Die(-9, proc.SIGKILL)
 	return proc.KillReport{}, nil
@@ -272,14 +290,14 @@ func (p *Process) Kill(ctx context.Context) (proc.KillReport, error) {
 func (p *Process) Detached(context.Context) ([]proc.Member, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]proc.Member(nil), p.detached...), p.Failing
+	return append([]proc.Member(nil), p.detached...), p.failing
 }
 
 // Attached implements proc.Process.
 func (p *Process) Attached(context.Context) ([]proc.Member, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]proc.Member(nil), p.attached...), p.Failing
+	return append([]proc.Member(nil), p.attached...), p.failing
 }
 
 // Close implements proc.Process.
