@@ -206,6 +206,7 @@ func (p param) text(value json.RawMessage) (string, error) {
 		return "", p.refused(value)
 	}
 	if p.enum != nil && !slices.Contains(p.enum, text) {
+		//lint:ignore ST1005 a client may look for this text
 		return "", fmt.Errorf("Invalid %s %s: use one of %s", p.name, quote(text), strings.Join(p.enum, ", "))
 	}
 	return text, nil

@@ -255,15 +255,15 @@ func TestExecuteSecrets(t *testing.T) {
 
 func TestExecuteStdin(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		r := b.call("execute", runs(`"stdin": "héllo", "yield_ms": 1`))
+		b.call("execute", runs(`"stdin": "héllo", "yield_ms": 1`))
 		if in := b.backend.Last().Input(); in.Text() != "héllo" || !in.Ended() {
 			t.Errorf("stdin is %q, ended %v", in.Text(), in.Ended())
 		}
-		r = b.call("execute", runs(`"close_stdin": false, "yield_ms": 1`))
+		b.call("execute", runs(`"close_stdin": false, "yield_ms": 1`))
 		if b.backend.Last().Input().Ended() {
 			t.Error("stdin is closed")
 		}
-		r = b.call("execute", runs(`"stdin": "never read", "yield_ms": 10`))
+		r := b.call("execute", runs(`"stdin": "never read", "yield_ms": 10`))
 		r.contains(t, "stdin_error", "0 of 10 bytes")
 		row := b.call("ps", `{"limit": 1}`).rows()[0].(map[string]any)
 		if row["stdin_error"] != r["stdin_error"] {
