@@ -158,11 +158,11 @@ func standing(ctx context.Context, e *execution.Execution, s execution.Summary) 
 		parts = append(parts, fmt.Sprintf("The shell has ended with exit code %d, but the execution goes on through %s.", s.Exit.Code, who))
 	}
 	if len(s.Detached) > 0 {
-		where := "in the background on their own and do not keep the execution running"
+		left := fmt.Sprintf("Not waited for, in sessions of their own: %s; stop ends them too.", naming(s.Detached))
 		if s.Status.Terminal() {
-			where = "on in the background, though the command has ended"
+			left = fmt.Sprintf("The command has ended but left running: %s. To end them, call stop with execution_id %q.", naming(s.Detached), s.ID)
 		}
-		parts = append(parts, fmt.Sprintf("These run %s: %s. To end them, call stop with execution_id %q.", where, naming(s.Detached), s.ID))
+		parts = append(parts, left)
 	}
 	return strings.Join(parts, " ")
 }

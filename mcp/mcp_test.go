@@ -33,6 +33,7 @@ type bench struct {
 	backend *fake.Backend
 	config  Config
 	dir     string
+	schemas map[string]*jsonschema.Resolved // of the answers, by tool
 }
 
 // newBench returns tools with small limits. Each script is played by the
@@ -44,7 +45,7 @@ func newBench(t *testing.T, scripts ...func(*fake.Process)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, backend: &fake.Backend{}, dir: t.TempDir()}
+	b := &bench{t: t, backend: &fake.Backend{}, dir: t.TempDir(), schemas: map[string]*jsonschema.Resolved{}}
 	next := 0
 	b.backend.Begin = func(p *fake.Process) error {
 		if next < len(scripts) {
@@ -165,7 +166,7 @@ func (b *bench) callContext(ctx context.Context, tool, arguments string) reply {
 	if again, _ := json.Marshal(fromText); !bytes.Equal(again, must(json.Marshal(wire.Content2))) {
 		b.t.Errorf("%s %s: text and structured content differ", tool, arguments)
 	}
-	if err := outputSchemaOf(b.t, tool).Validate(wire.Content2); err != nil {
+	if err := b.outputSchema(tool).Validate(wire.Content2); err != nil {
 		b.t.Errorf("%s %s: %s does not validate: %v", tool, arguments, wire.Content[0].Text, err)
 	}
 	fromText["(isError)"] = wire.IsError
@@ -179,17 +180,20 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func outputSchemaOf(t *testing.T, tool string) *jsonschema.Resolved {
-	t.Helper()
-	var s jsonschema.Schema
-	if err := json.Unmarshal([]byte(text("tools/"+tool+".output.json")), &s); err != nil {
-		t.Fatalf("%s: %v", tool, err)
+func (b *bench) outputSchema(tool string) *jsonschema.Resolved {
+	b.t.Helper()
+	if b.schemas[tool] == nil {
+		var s jsonschema.Schema
+		if err := json.Unmarshal([]byte(text("tools/"+tool+".output.json")), &s); err != nil {
+			b.t.Fatalf("%s: %v", tool, err)
+		}
+		resolved, err := s.Resolve(nil)
+		if err != nil {
+			b.t.Fatalf("%s: %v", tool, err)
+		}
+		b.schemas[tool] = resolved
 	}
-	resolved, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatalf("%s: %v", tool, err)
-	}
-	return resolved
+	return b.schemas[tool]
 }
 
 // golden compares got with a file in testdata.
