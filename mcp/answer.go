@@ -92,11 +92,11 @@ func (t timestamp) MarshalJSON() ([]byte, error) {
 }
 
 // timestampOrNull is null for the zero time.
-func timestampOrNull(t time.Time) *timestamp {
+func timestampOrNull(t *time.Time) *timestamp {
 	if t.IsZero() {
 		return nil
 	}
-	return (*timestamp)(&t)
+	return (*timestamp)(t)
 }
 
 // exitFields is how the shell ended: null while it runs, or when that is not
@@ -111,15 +111,14 @@ func (f *exitFields) write(o *object) {
 	o.textOrNull("signal", f.Signal)
 }
 
-func exitOf(s execution.Summary) exitFields {
+func exitOf(s *execution.Summary) exitFields {
 	var f exitFields
 	if s.Exit == nil {
 		return f
 	}
 	f.ExitCode = &s.Exit.Code
 	if s.Exit.Signal != "" {
-		name := string(s.Exit.Signal)
-		f.Signal = &name
+		f.Signal = (*string)(&s.Exit.Signal)
 	}
 	return f
 }
@@ -179,7 +178,7 @@ func standing(ctx context.Context, e *execution.Execution, s execution.Summary) 
 }
 
 // failureOf says why an execution has the status failed.
-func failureOf(s execution.Summary) string {
+func failureOf(s *execution.Summary) string {
 	if s.Status != execution.Failed {
 		return ""
 	}

@@ -3,10 +3,14 @@ package mcp
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/yieldshell/mcp-yieldshell/proc/execution"
 )
+
+// rowSize is about how much a row takes in the answer, in bytes.
+const rowSize = 512
 
 // defaultLimit is how many executions ps lists unless asked otherwise
 // (specification, section ps).
@@ -26,6 +30,7 @@ type psAnswer struct {
 func (a *psAnswer) failed() bool { return a.Error != "" }
 
 func (a *psAnswer) write(o *object) {
+	o.json = slices.Grow(o.json, rowSize*len(a.Executions))
 	o.name("executions")
 	o.json = append(o.json, '[')
 	for i := range a.Executions {
@@ -114,15 +119,16 @@ func (t *tools) ps() tool[psInput] {
 			now := time.Now()
 			list := t.Registry.List(ctx, in.includeCompleted, int(min(max(in.limit, 0), math.MaxInt32)))
 			rows := make([]psRow, len(list))
-			for i, s := range list {
-				rows[i] = rowOf(s, now)
+			for i := range list {
+				rows[i] = rowOf(&list[i], now)
 			}
 			return &psAnswer{Executions: rows}
 		},
 	}
 }
 
-func rowOf(s execution.Summary, now time.Time) psRow {
+// rowOf describes an execution. The row refers to the summary.
+func rowOf(s *execution.Summary, now time.Time) psRow {
 	row := psRow{
 		ExecutionID:  s.ID,
 		Name:         s.Name,
@@ -131,12 +137,12 @@ func rowOf(s execution.Summary, now time.Time) psRow {
 		Status:       string(s.Status),
 		exitFields:   exitOf(s),
 		StartedAt:    timestamp(s.Started),
-		EndedAt:      timestampOrNull(s.Ended),
+		EndedAt:      timestampOrNull(&s.Ended),
 		Duration:     millis(s.Duration),
 		StdoutBytes:  s.Stdout,
 		StderrBytes:  s.Stderr,
 		StdinError:   textOrNull(s.StdinErr),
-		LastOutputAt: timestampOrNull(s.LastOutput),
+		LastOutputAt: timestampOrNull(&s.LastOutput),
 		LatestSeq:    s.LatestSeq,
 		Detached:     membersOf(s.Detached),
 		Error:        failureOf(s),

@@ -105,8 +105,8 @@ func stateOf(ctx context.Context, e *execution.Execution, s execution.Summary) s
 	return stateFields{
 		ExecutionID: s.ID,
 		Status:      string(s.Status),
-		exitFields:  exitOf(s),
-		Error:       failureOf(s),
+		exitFields:  exitOf(&s),
+		Error:       failureOf(&s),
 		Message:     standing(ctx, e, s),
 	}
 }
