@@ -4,7 +4,6 @@ package procunix
 
 import (
 	"os"
-	"os/signal"
 	"runtime"
 	"sync"
 	"syscall"
@@ -43,18 +42,13 @@ func Supervise() {
 	k.serve()
 }
 
-// shield keeps the supervisor alive when a command signals its parent. It
-// handles the signals instead of ignoring them: commands would inherit that.
-func shield() {
-	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM,
-		unix.SIGABRT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
-	resetIgnored()
-}
-
-// keeper is the supervisor. Two threads take turns: one reads the socket, and
-// when it has started a shell it follows that tree until it is empty, while
-// the other one reads on. So a command costs no change of threads. Neither
-// ever ends: a shell is killed when the thread that forked it does.
+// keeper is the supervisor. Two goroutines take turns: one reads the socket,
+// and when it has started a shell it follows that tree until it is empty,
+// while the other one reads on. So a command costs no change of threads.
+//
+// A shell is killed when the thread that forked it ends (PDEATHSIG). The
+// runtime ends a thread only with a goroutine that is locked to it, and there
+// is none here that returns.
 type keeper struct {
 	turn sync.Mutex // held by the thread that reads the socket
 	in   frameReader
@@ -85,8 +79,10 @@ type keeper struct {
 }
 
 func (k *keeper) serve() {
-	runtime.LockOSThread()
-	clearSignalMask()
+	if signalsBlocked() { // the launcher's habit, which commands would inherit
+		runtime.LockOSThread()
+		clearSignalMask()
+	}
 	for {
 		k.turn.Lock()
 		k.readUntilStart()

@@ -66,9 +66,9 @@ func (b *Backend) startSupervisor(socket *os.File) (*os.Process, error) {
 	defer b.kinMu.RUnlock()
 	p, err := os.StartProcess(b.executable, []string{supervisorName}, &os.ProcAttr{
 		Dir: "/",
-		// Two processors, one for each of its threads. It collects garbage
-		// when it is idle.
-		Env:   []string{"GOMAXPROCS=2", "GOGC=off"},
+		// One thread at a time is enough, and saves memory. It collects
+		// garbage when it is idle.
+		Env:   []string{"GOMAXPROCS=1", "GOGC=off"},
 		Files: []*os.File{b.devNull, b.devNull, b.devNull, socket},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})

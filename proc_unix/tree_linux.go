@@ -53,6 +53,13 @@ func shellAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// signalsBlocked reports whether the calling thread blocks signals.
+func signalsBlocked() bool {
+	var mask unix.Sigset_t
+	err := unix.PthreadSigmask(unix.SIG_SETMASK, nil, &mask)
+	return err == nil && mask != unix.Sigset_t{}
+}
+
 // clearSignalMask empties the calling thread's signal mask, which a child
 // that it forks inherits.
 func clearSignalMask() {
