@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +21,8 @@ type answer interface {
 	// failed reports whether the call did not do what it asked.
 	failed() bool
 	warn([]string)
+	// write writes the members, as the tags say.
+	write(*object)
 }
 
 // warned is the part of every answer that tells of ignored arguments.
@@ -32,22 +32,30 @@ type warned struct {
 
 func (w *warned) warn(texts []string) { w.Warnings = texts }
 
+func (w *warned) write(o *object) { o.texts("warnings", w.Warnings) }
+
 // result encodes an answer once and sends the same JSON as structured content
 // and as text, because some clients show the model only one of the two.
-func result(a answer) (*sdk.CallToolResult, error) {
-	text, err := encode(a)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the answer: %w", err)
-	}
+func result(a answer) *sdk.CallToolResult {
+	text := render(a)
 	return &sdk.CallToolResult{
 		Content:           []sdk.Content{&sdk.TextContent{Text: string(text)}},
 		StructuredContent: json.RawMessage(text),
 		IsError:           a.failed(),
-	}, nil
+	}
 }
 
-// encode is json.Marshal, but leaves <, > and & as they are: an answer is read
-// by models and shells, not by browsers.
+// render encodes an answer.
+func render(a answer) []byte {
+	o := object{json: make([]byte, 0, 1<<10)}
+	o.begin()
+	a.write(&o)
+	o.end()
+	return o.json
+}
+
+// encode is json.Marshal, but leaves <, > and & as they are: what the server
+// says is read by models and shells, not by browsers.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -72,8 +80,7 @@ type millis time.Duration
 
 // MarshalJSON implements json.Marshaler.
 func (m millis) MarshalJSON() ([]byte, error) {
-	tenths := math.Round(float64(m) / float64(time.Millisecond/10))
-	return strconv.AppendFloat(nil, tenths/10, 'f', -1, 64), nil
+	return m.append(nil), nil
 }
 
 // timestamp is a time in Unix seconds, to the microsecond.
@@ -81,16 +88,15 @@ type timestamp time.Time
 
 // MarshalJSON implements json.Marshaler.
 func (t timestamp) MarshalJSON() ([]byte, error) {
-	seconds := float64(time.Time(t).UnixMicro()) / 1e6
-	return strconv.AppendFloat(nil, seconds, 'f', -1, 64), nil
+	return t.append(nil), nil
 }
 
 // timestampOrNull is null for the zero time.
-func timestampOrNull(t time.Time) *timestamp {
+func timestampOrNull(t *time.Time) *timestamp {
 	if t.IsZero() {
 		return nil
 	}
-	return (*timestamp)(&t)
+	return (*timestamp)(t)
 }
 
 // exitFields is how the shell ended: null while it runs, or when that is not
@@ -100,15 +106,19 @@ type exitFields struct {
 	Signal   *string `json:"signal"`
 }
 
-func exitOf(s execution.Summary) exitFields {
+func (f *exitFields) write(o *object) {
+	o.integerOrNull("exit_code", f.ExitCode)
+	o.textOrNull("signal", f.Signal)
+}
+
+func exitOf(s *execution.Summary) exitFields {
 	var f exitFields
 	if s.Exit == nil {
 		return f
 	}
 	f.ExitCode = &s.Exit.Code
 	if s.Exit.Signal != "" {
-		name := string(s.Exit.Signal)
-		f.Signal = &name
+		f.Signal = (*string)(&s.Exit.Signal)
 	}
 	return f
 }
@@ -168,7 +178,7 @@ func standing(ctx context.Context, e *execution.Execution, s execution.Summary) 
 }
 
 // failureOf says why an execution has the status failed.
-func failureOf(s execution.Summary) string {
+func failureOf(s *execution.Summary) string {
 	if s.Status != execution.Failed {
 		return ""
 	}

@@ -43,6 +43,14 @@ type handle struct {
 	given bool
 }
 
+func (h handle) write(o *object, name string) {
+	if !h.given {
+		o.null(name)
+		return
+	}
+	o.text(name, h.id)
+}
+
 // MarshalJSON encodes a handle that was not given as null.
 func (h handle) MarshalJSON() ([]byte, error) {
 	if !h.given {

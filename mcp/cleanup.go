@@ -22,6 +22,12 @@ type cleanupAnswer struct {
 
 func (a *cleanupAnswer) failed() bool { return a.Error != "" }
 
+func (a *cleanupAnswer) write(o *object) {
+	o.integer("removed", int64(a.Removed))
+	o.someText("error", a.Error)
+	a.warned.write(o)
+}
+
 func (t *tools) cleanup() tool[cleanupInput] {
 	return tool[cleanupInput]{
 		name:     "cleanup",

@@ -51,6 +51,24 @@ type executeAnswer struct {
 
 func (a *executeAnswer) failed() bool { return a.Status == failedToStart }
 
+func (a *executeAnswer) write(o *object) {
+	o.text("status", a.Status)
+	o.someText("execution_id", a.ExecutionID)
+	if a.ProcessID != 0 {
+		o.integer("process_id", int64(a.ProcessID))
+	}
+	o.someText("error", a.Error)
+	o.someText("message", a.Message)
+	if a.Duration != nil {
+		o.millis("duration_ms", *a.Duration)
+	}
+	a.exitFields.write(o)
+	a.outputFields.write(o)
+	o.someText("stdin_error", a.StdinError)
+	o.members("detached", a.Detached)
+	a.warned.write(o)
+}
+
 func (t *tools) execute() tool[executeInput] {
 	return tool[executeInput]{
 		name:  "execute",
@@ -229,10 +247,10 @@ func (t *tools) started(ctx context.Context, e *execution.Execution, maxBytes in
 		Status:       string(s.Status),
 		ExecutionID:  s.ID,
 		ProcessID:    s.PID,
-		Error:        failureOf(s),
+		Error:        failureOf(&s),
 		Message:      standing(ctx, e, s),
 		Duration:     &duration,
-		exitFields:   exitOf(s),
+		exitFields:   exitOf(&s),
 		outputFields: t.output(ctx, e, view{max: maxBytes}),
 		StdinError:   textOrEmpty(s.StdinErr),
 		Detached:     membersOf(s.Detached),

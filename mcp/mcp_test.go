@@ -143,11 +143,11 @@ func (b *bench) call(tool, arguments string) reply {
 
 func (b *bench) callContext(ctx context.Context, tool, arguments string) reply {
 	b.t.Helper()
-	r, err := result(b.config.callers()[tool].answer(ctx, json.RawMessage(arguments)))
-	if err != nil {
-		b.t.Fatalf("%s %s: %v", tool, arguments, err)
+	a := b.config.callers()[tool].answer(ctx, json.RawMessage(arguments))
+	if got, want := render(a), must(encode(a)); !bytes.Equal(got, want) {
+		b.t.Fatalf("%s %s:\n got %s\nwant %s", tool, arguments, got, want)
 	}
-	encoded, err := json.Marshal(r)
+	encoded, err := json.Marshal(result(a))
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -23,6 +23,21 @@ type outputFields struct {
 	Hint      string  `json:"hint,omitempty"`
 }
 
+func (f *outputFields) write(o *object) {
+	if f.Stdout != nil {
+		o.text("stdout", *f.Stdout)
+	}
+	if f.Stderr != nil {
+		o.text("stderr", *f.Stderr)
+	}
+	o.unsigned("start_seq", f.StartSeq)
+	o.unsigned("next_seq", f.NextSeq)
+	o.unsigned("latest_seq", f.LatestSeq)
+	o.flag("capped", f.Capped)
+	o.flag("evicted", f.Evicted)
+	o.someText("hint", f.Hint)
+}
+
 // A view says which part of an execution's output a call wants.
 type view struct {
 	since   *int64 // since_seq, nil for the server-side cursor

@@ -3,10 +3,14 @@ package mcp
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/yieldshell/mcp-yieldshell/proc/execution"
 )
+
+// rowSize is about how much a row takes in the answer, in bytes.
+const rowSize = 512
 
 // defaultLimit is how many executions ps lists unless asked otherwise
 // (specification, section ps).
@@ -24,6 +28,23 @@ type psAnswer struct {
 }
 
 func (a *psAnswer) failed() bool { return a.Error != "" }
+
+func (a *psAnswer) write(o *object) {
+	o.json = slices.Grow(o.json, rowSize*len(a.Executions))
+	o.name("executions")
+	o.json = append(o.json, '[')
+	for i := range a.Executions {
+		if i > 0 {
+			o.json = append(o.json, ',')
+		}
+		o.begin()
+		a.Executions[i].write(o)
+		o.end()
+	}
+	o.json = append(o.json, ']')
+	o.someText("error", a.Error)
+	a.warned.write(o)
+}
 
 type psRow struct {
 	ExecutionID string  `json:"execution_id"`
@@ -44,6 +65,35 @@ type psRow struct {
 	LatestSeq    uint64     `json:"latest_seq"`
 	Detached     []member   `json:"detached,omitempty"`
 	Error        string     `json:"error,omitempty"`
+}
+
+func (r *psRow) write(o *object) {
+	o.text("execution_id", r.ExecutionID)
+	if r.ProcessID == nil {
+		o.null("process_id")
+	} else {
+		o.integer("process_id", int64(*r.ProcessID))
+	}
+	o.textOrNull("name", r.Name)
+	o.text("command", r.Command)
+	o.text("cwd", r.Cwd)
+	o.text("status", r.Status)
+	r.exitFields.write(o)
+	o.timestampOrNull("started_at", &r.StartedAt)
+	o.timestampOrNull("ended_at", r.EndedAt)
+	o.millis("duration_ms", r.Duration)
+	o.unsigned("stdout_bytes", r.StdoutBytes)
+	o.unsigned("stderr_bytes", r.StderrBytes)
+	o.textOrNull("stdin_error", r.StdinError)
+	o.timestampOrNull("last_output_at", r.LastOutputAt)
+	if r.Idle == nil {
+		o.null("idle_ms")
+	} else {
+		o.millis("idle_ms", *r.Idle)
+	}
+	o.unsigned("latest_seq", r.LatestSeq)
+	o.members("detached", r.Detached)
+	o.someText("error", r.Error)
 }
 
 func (t *tools) ps() tool[psInput] {
@@ -67,16 +117,18 @@ func (t *tools) ps() tool[psInput] {
 		refuse: func(_ psInput, err error) answer { return &psAnswer{Executions: []psRow{}, Error: err.Error()} },
 		run: func(ctx context.Context, in psInput) answer {
 			now := time.Now()
-			rows := []psRow{}
-			for _, s := range t.Registry.List(ctx, in.includeCompleted, int(min(max(in.limit, 0), math.MaxInt32))) {
-				rows = append(rows, rowOf(s, now))
+			list := t.Registry.List(ctx, in.includeCompleted, int(min(max(in.limit, 0), math.MaxInt32)))
+			rows := make([]psRow, len(list))
+			for i := range list {
+				rows[i] = rowOf(&list[i], now)
 			}
 			return &psAnswer{Executions: rows}
 		},
 	}
 }
 
-func rowOf(s execution.Summary, now time.Time) psRow {
+// rowOf describes an execution. The row refers to the summary.
+func rowOf(s *execution.Summary, now time.Time) psRow {
 	row := psRow{
 		ExecutionID:  s.ID,
 		Name:         s.Name,
@@ -85,12 +137,12 @@ func rowOf(s execution.Summary, now time.Time) psRow {
 		Status:       string(s.Status),
 		exitFields:   exitOf(s),
 		StartedAt:    timestamp(s.Started),
-		EndedAt:      timestampOrNull(s.Ended),
+		EndedAt:      timestampOrNull(&s.Ended),
 		Duration:     millis(s.Duration),
 		StdoutBytes:  s.Stdout,
 		StderrBytes:  s.Stderr,
 		StdinError:   textOrNull(s.StdinErr),
-		LastOutputAt: timestampOrNull(s.LastOutput),
+		LastOutputAt: timestampOrNull(&s.LastOutput),
 		LatestSeq:    s.LatestSeq,
 		Detached:     membersOf(s.Detached),
 		Error:        failureOf(s),

@@ -35,6 +35,26 @@ type readAnswer struct {
 
 func (*readAnswer) failed() bool { return false }
 
+func (a *readAnswer) write(o *object) {
+	a.stateFields.write(o)
+	a.outputFields.write(o)
+	a.restFields.write(o)
+}
+
+func (f *stateFields) write(o *object) {
+	o.text("execution_id", f.ExecutionID)
+	o.text("status", f.Status)
+	f.exitFields.write(o)
+	o.someText("error", f.Error)
+	o.someText("message", f.Message)
+}
+
+func (f *restFields) write(o *object) {
+	o.someText("stdin_error", f.StdinError)
+	o.members("detached", f.Detached)
+	f.warned.write(o)
+}
+
 // refusal is the answer to a call on an execution that could not be done, for
 // the tools whose answer has no field that says so.
 type refusal struct {
@@ -44,6 +64,12 @@ type refusal struct {
 }
 
 func (*refusal) failed() bool { return true }
+
+func (r *refusal) write(o *object) {
+	r.ExecutionID.write(o, "execution_id")
+	o.text("error", r.Error)
+	r.warned.write(o)
+}
 
 func (t *tools) read() tool[readInput] {
 	return tool[readInput]{
@@ -79,8 +105,8 @@ func stateOf(ctx context.Context, e *execution.Execution, s execution.Summary) s
 	return stateFields{
 		ExecutionID: s.ID,
 		Status:      string(s.Status),
-		exitFields:  exitOf(s),
-		Error:       failureOf(s),
+		exitFields:  exitOf(&s),
+		Error:       failureOf(&s),
 		Message:     standing(ctx, e, s),
 	}
 }

@@ -149,7 +149,7 @@ func register[In any](server *sdk.Server, t tool[In]) {
 		OutputSchema: json.RawMessage(text("tools/" + t.name + ".output.json")),
 		Annotations:  &t.hints,
 	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return result(t.answer(ctx, req.Params.Arguments))
+		return result(t.answer(ctx, req.Params.Arguments)), nil
 	})
 }
 

@@ -28,6 +28,17 @@ type stopAnswer struct {
 
 func (a *stopAnswer) failed() bool { return !a.Stopped }
 
+func (a *stopAnswer) write(o *object) {
+	a.ExecutionID.write(o, "execution_id")
+	o.flag("stopped", a.Stopped)
+	o.textOrNull("signal", (*string)(a.Signal))
+	o.textOrNull("error", a.Error)
+	if a.Forced {
+		o.flag("forced", true)
+	}
+	a.warned.write(o)
+}
+
 func (t *tools) stop() tool[stopInput] {
 	refuse := func(in stopInput, err error) answer {
 		return &stopAnswer{ExecutionID: in.id, Error: textOrNull(err)}

@@ -29,6 +29,15 @@ type waitAnswer struct {
 
 func (*waitAnswer) failed() bool { return false }
 
+func (a *waitAnswer) write(o *object) {
+	a.stateFields.write(o)
+	o.text("wait_result", a.Result)
+	o.millis("waited_ms", a.Waited)
+	o.millis("max_wait_ms", a.MaxWait)
+	a.outputFields.write(o)
+	a.restFields.write(o)
+}
+
 func (t *tools) wait() tool[waitInput] {
 	return tool[waitInput]{
 		name:     "wait",

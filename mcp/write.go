@@ -27,6 +27,14 @@ type writeAnswer struct {
 
 func (a *writeAnswer) failed() bool { return !a.OK }
 
+func (a *writeAnswer) write(o *object) {
+	a.ExecutionID.write(o, "execution_id")
+	o.flag("ok", a.OK)
+	o.textOrNull("error", a.Error)
+	o.integer("written_bytes", int64(a.Written))
+	a.warned.write(o)
+}
+
 func (t *tools) write() tool[writeInput] {
 	refuse := func(in writeInput, err error) answer {
 		return &writeAnswer{ExecutionID: in.id, Error: textOrNull(err)}

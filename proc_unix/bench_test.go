@@ -5,8 +5,10 @@ package procunix
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
 )
@@ -106,4 +108,25 @@ func BenchmarkBurst(b *testing.B) {
 			runOnce(b, backend, env)
 		}
 	})
+}
+
+// BenchmarkRatio takes turns between the two, which makes the ratio of the
+// medians steady on a machine that is not.
+func BenchmarkRatio(b *testing.B) {
+	backend := newBench(b)
+	env := os.Environ()
+	var bare, ours []time.Duration
+	for b.Loop() {
+		t0 := time.Now()
+		spawnBare(b)
+		t1 := time.Now()
+		runOnce(b, backend, env)
+		bare, ours = append(bare, t1.Sub(t0)), append(ours, time.Since(t1))
+	}
+	slices.Sort(bare)
+	slices.Sort(ours)
+	m := len(bare) / 2
+	b.ReportMetric(float64(bare[m].Microseconds()), "bare-µs")
+	b.ReportMetric(float64(ours[m].Microseconds()), "ours-µs")
+	b.ReportMetric(float64(ours[m])/float64(bare[m]), "ratio")
 }

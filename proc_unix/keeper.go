@@ -4,7 +4,6 @@ package procunix
 
 import (
 	"os"
-	"os/signal"
 	"runtime"
 	"sync"
 	"syscall"
@@ -21,10 +20,6 @@ const (
 	// right after the shell's end; the others are found at a slow pace.
 	firstRecheck = 25 * time.Millisecond
 	nextRecheck  = time.Second
-
-	// garbageLimit is how much a supervisor allocates before it collects: it
-	// runs without the collector, which would cost more than the work.
-	garbageLimit = 256 << 10
 )
 
 // IsSupervisor reports whether this process has been started as a supervisor.
@@ -43,18 +38,13 @@ func Supervise() {
 	k.serve()
 }
 
-// shield keeps the supervisor alive when a command signals its parent. It
-// handles the signals instead of ignoring them: commands would inherit that.
-func shield() {
-	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM,
-		unix.SIGABRT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
-	resetIgnored()
-}
-
-// keeper is the supervisor. Two threads take turns: one reads the socket, and
-// when it has started a shell it follows that tree until it is empty, while
-// the other one reads on. So a command costs no change of threads. Neither
-// ever ends: a shell is killed when the thread that forked it does.
+// keeper is the supervisor. Two goroutines take turns: one reads the socket,
+// and when it has started a shell it follows that tree until it is empty,
+// while the other one reads on. So a command costs no change of threads.
+//
+// A shell is killed when the thread that forked it ends (PDEATHSIG). The
+// runtime ends a thread only with a goroutine that is locked to it, and there
+// is none here that returns.
 type keeper struct {
 	turn sync.Mutex // held by the thread that reads the socket
 	in   frameReader
@@ -67,10 +57,9 @@ type keeper struct {
 	// mu makes reaping and signalling exclude each other, so that the id of
 	// a direct child cannot pass to a stranger while it is signalled. It
 	// also orders what is sent.
-	mu      sync.Mutex
-	tree    tree
-	out     []byte
-	garbage int
+	mu   sync.Mutex
+	tree tree
+	out  []byte
 
 	// The execution.
 	seq     uint32
@@ -85,8 +74,10 @@ type keeper struct {
 }
 
 func (k *keeper) serve() {
-	runtime.LockOSThread()
-	clearSignalMask()
+	if signalsBlocked() { // the launcher's habit, which commands would inherit
+		runtime.LockOSThread()
+		clearSignalMask()
+	}
 	for {
 		k.turn.Lock()
 		k.readUntilStart()
@@ -211,7 +202,6 @@ func (k *keeper) fork(f frame) (int, error) {
 	if len(k.fds) != 3 {
 		return 0, unix.EPROTO
 	}
-	k.garbage += 4 * len(f.payload)
 	return syscall.ForkExec(req.path, req.argv, &syscall.ProcAttr{
 		Dir:   req.dir,
 		Env:   req.env,
@@ -232,7 +222,6 @@ func (k *keeper) follow() {
 		default:
 		}
 		if done {
-			k.tidy()
 			return
 		}
 	}
@@ -247,7 +236,7 @@ func (k *keeper) reap() bool {
 		switch {
 		case err == unix.EINTR:
 		case err != nil: // ECHILD: no child is left
-			empty := adopts || len(k.collect()) == 0
+			empty := adopts || len(k.tree.collect()) == 0
 			k.running = !empty
 			k.tell(empty)
 			return empty
@@ -257,19 +246,6 @@ func (k *keeper) reap() bool {
 		case pid == k.shell && !k.exited:
 			k.exited, k.exit = true, ws
 		}
-	}
-}
-
-// tidy collects garbage once there is enough of it to matter. Nobody waits.
-func (k *keeper) tidy() {
-	k.mu.Lock()
-	full := k.garbage > garbageLimit
-	if full {
-		k.garbage = 0
-	}
-	k.mu.Unlock()
-	if full {
-		runtime.GC()
 	}
 }
 
@@ -355,21 +331,15 @@ const snapshotTries = 8
 // walk could be missed, so only two equal walks in a row count. It reports
 // whether there were two.
 func (k *keeper) snapshot() ([]member, bool) {
-	before := k.collect()
+	before := k.tree.collect()
 	for range snapshotTries {
-		now := k.collect()
+		now := k.tree.collect()
 		if sameMembers(before, now) {
 			return now, true
 		}
 		before = now
 	}
 	return before, false
-}
-
-func (k *keeper) collect() []member {
-	ms := k.tree.collect()
-	k.garbage += len(ms) * 512
-	return ms
 }
 
 func sameMembers(a, b []member) bool {

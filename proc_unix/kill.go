@@ -193,7 +193,7 @@ type killRound struct {
 }
 
 func (k *keeper) killRound(hit map[identity]bool) killRound {
-	ms := k.collect()
+	ms := k.tree.collect()
 	if len(hit) == 0 {
 		k.signalGroup(ms, unix.SIGKILL)
 	}

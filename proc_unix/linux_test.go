@@ -369,7 +369,7 @@ func output1(t testing.TB, b *Backend, command string) string {
 func TestStoppedSupervisor(t *testing.T) {
 	dir := realTempDir(t)
 	b := newTestBackend(t)
-	p := startShape(t, b, dir, "echo up; kill -STOP $PPID; setsid sleep 1000", "")
+	p := startShape(t, b, dir, "echo up; sleep 0.3; kill -STOP $PPID; setsid sleep 1000", "")
 	awaitState(t, supervisorOf(p), 'T')
 	started := time.Now()
 	_, err := p.Signal(context.Background(), proc.SIGTERM)
@@ -754,7 +754,7 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-// TestQuiet: executions that do nothing cost no time and little memory.
+// TestQuiet: executions that do nothing cost no time.
 func TestQuiet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures for seconds")
@@ -782,20 +782,45 @@ func TestQuiet(t *testing.T) {
 	if used := cpu() - before; used > 0 {
 		t.Errorf("%d ticks in 3 s", used)
 	}
-	pss := 0
-	for _, pid := range pids {
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+}
+
+// TestReuse: what a supervisor holds does not grow with what it has run.
+func TestReuse(t *testing.T) {
+	b := newTestBackend(t)
+	run := func() int {
+		p, err := b.Start(proc.Spec{Command: "true", Dir: "/", Env: os.Environ()})
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
-		for line := range strings.Lines(string(data)) {
-			if f := strings.Fields(line); f[0] == "Pss:" {
-				pss += atoi([]byte(f[1]))
-			}
+		defer closePipes(p)
+		for range p.Events() {
+		}
+		return supervisorOf(p)
+	}
+	sizes := make(map[int][]int) // of each supervisor
+	for range 200 {
+		pid := run()
+		sizes[pid] = append(sizes[pid], privateKB(t, pid))
+	}
+	for pid, s := range sizes {
+		if len(s) < 20 {
+			continue
+		}
+		first, last := s[10], s[len(s)-1]
+		t.Logf("supervisor %d: %d kB after 10, %d kB after %d", pid, first, last, len(s))
+		if last > first+maxSpent>>10+128 {
+			t.Errorf("it has grown")
 		}
 	}
-	t.Logf("%d kB each", pss/len(pids))
-	if pss/len(pids) > 800 {
-		t.Errorf("%d kB each", pss/len(pids))
+}
+
+// privateKB is the memory that only this process uses.
+func privateKB(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		t.Skip(err)
 	}
+	_, rest, _ := bytes.Cut(data, []byte("Private_Dirty:"))
+	return atoi(bytes.TrimLeft(rest, " "))
 }

@@ -18,8 +18,6 @@ const (
 	// quietTime is how long supervisors beyond the spare are kept after the
 	// last one came back.
 	quietTime = 1500 * time.Millisecond
-	// maxUses is how many executions one supervisor serves.
-	maxUses = 256
 )
 
 // pool hands out idle supervisors. It keeps one spare, and starts no more at
@@ -111,7 +109,7 @@ func (p *pool) grant(g grant) {
 func (p *pool) put(s *supervisor) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s.uses >= maxUses {
+	if s.spent >= maxSpent {
 		s.letGo()
 		if len(p.idle) == 0 && !p.closed {
 			p.refill.Reset(0)

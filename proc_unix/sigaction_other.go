@@ -2,7 +2,17 @@
 
 package procunix
 
-// resetIgnored does nothing here: signals that os/signal handles start with
-// their default disposition, and others that the launcher had ignored stay
-// ignored.
-func resetIgnored() {}
+import (
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+)
+
+// shield keeps the supervisor alive when a command signals its parent. It
+// handles the signals instead of ignoring them: commands would inherit that.
+// They start with the default disposition of every signal that is handled.
+func shield() {
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM,
+		unix.SIGABRT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
+}

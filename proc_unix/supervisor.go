@@ -23,13 +23,20 @@ var (
 	errSilent  = errors.New("the supervisor does not answer")
 )
 
+// A supervisor does not collect garbage. It is retired when it has allocated
+// this much: startCost, and twice the size of the request, for each start.
+const (
+	maxSpent  = 256 << 10
+	startCost = 2 << 10
+)
+
 // supervisor is the server's hold on one supervisor process.
 type supervisor struct {
 	backend *Backend
 	proc    *os.Process
 	conn    *os.File // the server's end of the socket
 	gone    chan struct{}
-	uses    int // written by start, which has the supervisor to itself
+	spent   int // what it has allocated, roughly; for who has it to itself
 
 	mu    sync.Mutex
 	cur   *process // what it runs; nil while it is idle
@@ -66,9 +73,10 @@ func (b *Backend) startSupervisor(socket *os.File) (*os.Process, error) {
 	defer b.kinMu.RUnlock()
 	p, err := os.StartProcess(b.executable, []string{supervisorName}, &os.ProcAttr{
 		Dir: "/",
-		// Two processors, one for each of its threads. It collects garbage
-		// when it is idle.
-		Env:   []string{"GOMAXPROCS=2", "GOGC=off"},
+		// One thread at a time is enough, and saves memory. So does not
+		// collecting garbage, which there is little of before it is
+		// retired; the limit is for those that look at large trees.
+		Env:   []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=6MiB"},
 		Files: []*os.File{b.devNull, b.devNull, b.devNull, socket},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
@@ -179,13 +187,13 @@ func (s *supervisor) free() {
 // and any other error after the supervisor, and all that it had, has ended.
 func (s *supervisor) start(p *process, req *startRequest, fds [3]int) (unix.Errno, error) {
 	s.mu.Lock()
-	s.uses++
 	s.seq++
 	s.cur = p
 	p.seq = s.seq
 	s.mu.Unlock()
 
 	b := endFrame(req.append(beginFrame(nil, kindStart, p.seq)))
+	s.spent += startCost + 2*len(b)
 	if err := s.send(b, unix.UnixRights(fds[:]...), startBound); err != nil {
 		s.abandon(err)
 		<-s.gone

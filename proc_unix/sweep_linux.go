@@ -1,6 +1,7 @@
 package procunix
 
 import (
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +23,8 @@ func (b *Backend) sweep() []int {
 		return nil
 	}
 	for {
-		// The children of those that end here are the next round's.
+		// What was forked meanwhile, and the children of those that end
+		// here, are the next round's.
 		left, ended := s.round()
 		if ended == 0 {
 			return left
@@ -40,7 +42,11 @@ type sweeper struct {
 // round kills and reaps the children that are there now.
 func (s *sweeper) round() (left []int, ended int) {
 	strangers := s.strangers()
-	for _, m := range strangers {
+	owned := strangers
+	if !s.tree.scan {
+		owned = s.tree.descend(slices.Clone(strangers))
+	}
+	for _, m := range owned {
 		// An error means that it will not end, which the wait finds out.
 		_ = s.tree.signal(m, unix.SIGKILL)
 	}

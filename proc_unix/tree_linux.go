@@ -53,6 +53,13 @@ func shellAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// signalsBlocked reports whether the calling thread blocks signals.
+func signalsBlocked() bool {
+	var mask unix.Sigset_t
+	err := unix.PthreadSigmask(unix.SIG_SETMASK, nil, &mask)
+	return err == nil && mask != unix.Sigset_t{}
+}
+
 // clearSignalMask empties the calling thread's signal mask, which a child
 // that it forks inherits.
 func clearSignalMask() {
@@ -118,12 +125,14 @@ func (t *tree) collect() []member {
 }
 
 // walk goes down from parent to child.
-func (t *tree) walk() []member {
-	ms := t.collectChildren()
+func (t *tree) walk() []member { return t.descend(t.collectChildren()) }
+
+// descend appends the descendants of the processes in ms.
+func (t *tree) descend(ms []member) []member {
 	var pids []int
 	for i := 0; i < len(ms); i++ {
 		parent := ms[i]
-		pids = t.children(pids[:0], parent.pid, ms[i].threads)
+		pids = t.children(pids[:0], parent.pid, parent.threads)
 		for _, pid := range pids {
 			st, ok := t.stat(pid)
 			// A child that is re-parented in between is found the next time.

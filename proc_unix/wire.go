@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"unsafe"
 )
 
 // A frame is the unit of the conversation between server and supervisor: four
@@ -82,8 +83,12 @@ func (fr *frameReader) next() (frame, error) {
 	return frame{kind(b[4]), binary.BigEndian.Uint32(b[5:]), b[headerSize:]}, nil
 }
 
-// keepBuffer is the size of buffer that a reader keeps between frames.
-const keepBuffer = 4 << 10
+// keepBuffer is the size of buffer that a reader keeps between frames. Most
+// environments fit.
+const keepBuffer = 16 << 10
+
+// minBuffer is the size of buffer that a reader begins with.
+const minBuffer = 1 << 10
 
 // fill makes at least n unreturned bytes available.
 func (fr *frameReader) fill(n int) error {
@@ -96,7 +101,7 @@ func (fr *frameReader) fill(n int) error {
 	if fr.r+n > len(fr.buf) {
 		grown := fr.buf
 		if n > len(fr.buf) {
-			grown = make([]byte, max(n, keepBuffer))
+			grown = make([]byte, max(n, minBuffer))
 		}
 		fr.w = copy(grown, fr.buf[fr.r:fr.w])
 		fr.r, fr.buf = 0, grown
@@ -132,9 +137,10 @@ func (s *startRequest) append(b []byte) []byte {
 	return appendStrings(b, s.env)
 }
 
+// parse reads a request. Its strings are valid as long as b is left alone.
 func (s *startRequest) parse(b []byte) error {
-	// One copy for all strings: they outlive the reader's buffer.
-	d := decoder{rest: string(b)}
+	// The supervisor cannot afford a copy.
+	d := decoder{rest: unsafe.String(unsafe.SliceData(b), len(b))}
 	s.path = d.string()
 	s.dir = d.string()
 	s.argv = d.strings()

@@ -1,7 +1,6 @@
 package procwindows
 
 import (
-	"os"
 	"testing"
 	"unsafe"
 
@@ -17,6 +16,7 @@ func TestMain(m *testing.M) {
 		Help()
 	}
 	proctest.HelperMain()
+	testHelperMain()
 	goleak.VerifyTestMain(m)
 }
 
@@ -71,5 +71,3 @@ func needsWindows(t *testing.T, why string) {
 		t.Skip("Wine: " + why)
 	}
 }
-
-var _ = os.Args

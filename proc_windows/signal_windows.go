@@ -140,7 +140,7 @@ func (p *process) endEach(pids []int) {
 }
 
 func (p *process) endOne(pid int) error {
-	h, err := windows.OpenProcess(windows.PROCESS_TERMINATE|windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	h, err := windows.OpenProcess(windows.PROCESS_TERMINATE|windows.PROCESS_QUERY_INFORMATION, false, uint32(pid))
 	if err != nil {
 		return fmt.Errorf("OpenProcess: %w", err)
 	}

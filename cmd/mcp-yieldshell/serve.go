@@ -65,6 +65,7 @@ func serve(ctx context.Context, sys system) int {
 	defer cancel()
 	server := mcp.NewServer(config.toolOptions(registry, backend, sys, log))
 	server.AddReceivingMiddleware(
+		transport.Splice,
 		stdio.Recover(func(s string) { log.Error(s) }, func(s string) { log.Debug(s) }),
 		stdio.JoinContext(ctx))
 	end.serve(signals, transport, func() error { return server.Run(ctx, transport) })

@@ -55,6 +55,7 @@ type conn struct {
 	version string
 
 	// What goes out.
+	splices splices
 	queue   []*frame
 	queued  int // bytes in queue and in the hands of writeLoop
 	broken  error
@@ -397,7 +398,7 @@ func (c *conn) frame(msg jsonrpc.Message) (*frame, error) {
 	f := &frame{done: make(chan struct{})}
 	resp, isResponse := msg.(*jsonrpc.Response)
 	if isResponse {
-		f.data = encodeResponse(resp)
+		f.data = c.splices.encode(resp)
 	} else {
 		data, err := jsonrpc.EncodeMessage(msg)
 		if err != nil {

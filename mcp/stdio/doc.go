@@ -34,5 +34,5 @@
 //
 // # Imports
 //
-// The standard library and the SDK's mcp and jsonrpc packages.
+// The standard library, mcp/jsonstr, and the SDK's mcp and jsonrpc packages.
 package stdio

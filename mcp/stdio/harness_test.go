@@ -92,7 +92,7 @@ func start(t *testing.T, opts Options, middleware ...mcp.Middleware) *session {
 		lines:     make(chan string, 64),
 		ended:     make(chan error, 1),
 	}
-	s.server.AddReceivingMiddleware(append([]mcp.Middleware{Recover(nil, nil)}, middleware...)...)
+	s.server.AddReceivingMiddleware(append([]mcp.Middleware{s.transport.Splice, Recover(nil, nil)}, middleware...)...)
 	go func() {
 		s.ended <- s.server.Run(context.Background(), s.transport)
 		stdout.Close()

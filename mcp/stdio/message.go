@@ -346,16 +346,21 @@ func cancelled(req *jsonrpc.Request) jsonrpc.Message {
 // session over a response that it cannot write.
 func encodeResponse(resp *jsonrpc.Response) []byte {
 	buf := make([]byte, 0, len(resp.Result)+64)
-	buf = append(buf, `{"jsonrpc":"2.0","id":`...)
-	buf = appendID(buf, resp.ID)
 	if resp.Error != nil {
-		buf = append(buf, `,"error":`...)
+		buf = append(appendID(append(buf, beforeID...), resp.ID), `,"error":`...)
 		buf = append(buf, encodeError(resp.Error)...)
 	} else {
-		buf = append(buf, `,"result":`...)
+		buf = appendHead(buf, resp.ID)
 		buf = appendLine(buf, resp.Result)
 	}
 	return append(buf, '}')
+}
+
+const beforeID = `{"jsonrpc":"2.0","id":`
+
+// appendHead writes what stands before a result.
+func appendHead(buf []byte, id jsonrpc.ID) []byte {
+	return append(appendID(append(buf, beforeID...), id), `,"result":`...)
 }
 
 // appendLine appends JSON text without any line break between its tokens.

@@ -177,3 +177,23 @@ func survive(t *testing.T, sh shape, end ending) {
 	}
 	completed(t, s.Execute("echo next", nil), "next\n")
 }
+
+// With the server and the supervisor gone at the same instant nobody is left
+// to follow the tree, but the shell itself must end. The supervisor is held
+// while the server dies, so that it has no time to act.
+func TestTheShellEndsEvenWithNobodyLeft(t *testing.T) {
+	t.Parallel()
+	s, m := start(t), marker(t)
+	r := s.Execute("exec sleep "+m, args{"yield_ms": 0})
+	mcptest.WaitMarked(t, prompt, m, 1)
+	supervisor := mcptest.Parent(r.ProcessID)
+	if err := syscall.Kill(supervisor, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	s.Kill()
+	if !mcptest.Alive(r.ProcessID) {
+		t.Error("the shell was gone before its supervisor")
+	}
+	kill(t, supervisor)
+	mcptest.WaitGone(t, goneBound, supervisor, r.ProcessID)
+}

@@ -1,0 +1,257 @@
+package procwindows
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+)
+
+// promptly is less than any second step of a stop would take.
+const promptly = 4 * time.Second
+
+func signalled(t *testing.T, c *command, s proc.Signal) proc.SignalReport {
+	t.Helper()
+	r, err := c.Signal(limited(t, bound), s)
+	if err != nil {
+		t.Fatalf("signal: %v", err)
+	}
+	return r
+}
+
+// TestCtrlC: everything on the command's console gets it.
+func TestCtrlC(t *testing.T) {
+	b := backendFor(t)
+	c := start(t, b, proc.Spec{Command: `start /b "" ` + tool("hold") + " & " + tool("hold")})
+	c.awaitOutput("\n", 2)
+	begun := time.Now()
+	if r := signalled(t, c, proc.SIGTERM); r.Reached != 3 {
+		t.Errorf("reached %d, want cmd and two holders", r.Reached)
+	}
+	exit := c.await(proc.ShellExited).Exit
+	c.await(proc.TreeEmpty)
+	if d := time.Since(begun); d > promptly {
+		t.Errorf("it took %v", d)
+	}
+	if !onWine() && exit.Code != controlCExit {
+		t.Errorf("exit code %#x, want %#x", exit.Code, controlCExit)
+	}
+}
+
+// TestBatchPrompt: nobody waits for an answer to "Terminate batch job (Y/N)?".
+func TestBatchPrompt(t *testing.T) {
+	b := backendFor(t)
+	path := filepath.Join(t.TempDir(), "t.cmd")
+	text := "@" + tool("hold") + "\r\n@" + tool("hold") + "\r\n"
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{`"` + path + `"`, `call "` + path + `"`, text} {
+		c := start(t, b, proc.Spec{Command: command})
+		c.awaitOutput("\n", 1)
+		begun := time.Now()
+		signalled(t, c, proc.SIGINT)
+		c.await(proc.TreeEmpty)
+		if d := time.Since(begun); d > promptly {
+			t.Errorf("%q: it took %v", command, d)
+		}
+	}
+}
+
+// TestSignalDetached: a process that no event can reach ends at once.
+func TestSignalDetached(t *testing.T) {
+	b := backendFor(t)
+	c := start(t, b, proc.Spec{Command: tool("spawn", fmt.Sprint(windows.DETACHED_PROCESS))})
+	if e := c.await(proc.SessionEmpty); len(e.Detached) != 1 {
+		t.Fatalf("detached %+v", e.Detached)
+	}
+	begun := time.Now()
+	if r := signalled(t, c, proc.SIGTERM); r.Reached != 1 {
+		t.Errorf("reached %d", r.Reached)
+	}
+	c.await(proc.TreeEmpty)
+	if d := time.Since(begun); d > promptly {
+		t.Errorf("it took %v", d)
+	}
+}
+
+func TestCtrlBreak(t *testing.T) {
+	needsWindows(t, "it has no Ctrl-Break")
+	b := backendFor(t)
+	c := start(t, b, proc.Spec{Command: tool("spawn", fmt.Sprint(windows.CREATE_NEW_PROCESS_GROUP))})
+	c.awaitOutput("\n", 1)
+	signalled(t, c, proc.SIGTERM)
+	begun := time.Now()
+	c.await(proc.TreeEmpty)
+	if d := time.Since(begun); d < breakTime/2 || d > breakTime+promptly {
+		t.Errorf("one that ignores Ctrl-C ended after %v, want %v", d, breakTime)
+	}
+}
+
+// TestOwnConsole: a process with a console of its own is detached.
+func TestOwnConsole(t *testing.T) {
+	needsWindows(t, "it does not tell a console's original title")
+	b := backendFor(t)
+	for name, flags := range map[string]uint32{"new": windows.CREATE_NEW_CONSOLE, "hidden": windows.CREATE_NO_WINDOW} {
+		c := start(t, b, proc.Spec{Command: tool("spawn", fmt.Sprint(flags))})
+		if e := c.await(proc.SessionEmpty); len(e.Detached) != 1 {
+			t.Errorf("%s console: detached %+v", name, e.Detached)
+		}
+		signalled(t, c, proc.SIGTERM)
+		c.await(proc.TreeEmpty)
+	}
+}
+
+// TestNewTitle: a program that changes its console's title stays attached.
+func TestNewTitle(t *testing.T) {
+	b := backendFor(t)
+	c := start(t, b, proc.Spec{Command: `title other & start /b "" ` + tool("hold")})
+	c.awaitOutput("\n", 1)
+	c.await(proc.ShellExited)
+	on, err := c.Attached(limited(t, bound))
+	if err != nil || len(on) != 1 {
+		t.Errorf("attached %+v, %v", on, err)
+	}
+}
+
+// TestNoWindow: nothing that a command does shows a window.
+func TestNoWindow(t *testing.T) {
+	needsWindows(t, "it runs without a display here")
+	b := backendFor(t)
+	_, stdout, stderr := start(t, b, proc.Spec{
+		Shell:   "powershell",
+		Command: `(Get-Process -Id $PID).MainWindowHandle.ToInt64()`,
+	}).finish()
+	if strings.TrimSpace(stdout) != "0" {
+		t.Errorf("window %q, %q", stdout, stderr)
+	}
+}
+
+// TestServerConsole: a signal never reaches the server's own console.
+func TestServerConsole(t *testing.T) {
+	b := backendFor(t)
+	r, err := b.visitConsoles(limited(t, bound), request{
+		Send: true, Event: windows.CTRL_C_EVENT, Title: "none", PIDs: []int{os.Getpid()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Reached) > 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// server is a process of its own with a backend, in a job of its own, as a
+// client that uses jobs would start it.
+func server(t *testing.T, commands ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{testHelperArg, "server"}, commands...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED}
+	return cmd
+}
+
+// TestServerKilled: nothing outlives the server, however it ends, also inside
+// a client's job.
+func TestServerKilled(t *testing.T) {
+	outer, err := newJob()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer outer.close()
+	const n = 6
+	cmd := server(t,
+		tool("hold"),
+		`start /b "" `+tool("hold")+" & "+tool("hold"),
+		tool("spawn", fmt.Sprint(windows.DETACHED_PROCESS)),
+		`start /b "" `+tool("hold")+" & start /b cmd /c "+tool("hold"))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	err = cmd.Process.WithHandle(func(h uintptr) {
+		if err := outer.adopt(windows.Handle(h)); err != nil {
+			t.Error(err)
+		}
+		if err := resumeProcess(windows.Handle(h)); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	lines := bufio.NewReader(out)
+	for range n {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%v after %q", err, said.String())
+		}
+		said.WriteString(line)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	awaitGone(t, heldPIDs(t, said.String()), 5*time.Second)
+}
+
+func resumeProcess(h windows.Handle) error {
+	status, _, _ := windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess").Call(uintptr(h))
+	if status != 0 {
+		return windows.NTStatus(status)
+	}
+	return nil
+}
+
+// TestBreakaway: a process cannot leave the job.
+func TestBreakaway(t *testing.T) {
+	b := backendFor(t)
+	code, stdout, _ := start(t, b, proc.Spec{Command: tool("spawn", fmt.Sprint(windows.CREATE_BREAKAWAY_FROM_JOB))}).finish()
+	if code != 1 || !strings.Contains(stdout, "denied") {
+		t.Errorf("code %d, %q", code, stdout)
+	}
+}
+
+// TestKillTree: a tree of 40, in several shapes, ends at once.
+func TestKillTree(t *testing.T) {
+	b := backendFor(t)
+	c := start(t, b, proc.Spec{Command: strings.Repeat(`start /b "" `+tool("hold")+" & ", 20) +
+		strings.Repeat(tool("spawn", fmt.Sprint(windows.DETACHED_PROCESS))+" & ", 19) + tool("hold")})
+	c.awaitOutput("\n", 40)
+	pids := heldPIDs(t, c.output(0))
+	begun := time.Now()
+	if r, err := c.Kill(limited(t, bound)); err != nil || len(r.Unkillable) > 0 {
+		t.Errorf("kill: %+v, %v", r, err)
+	}
+	t.Logf("a tree of 40 ended in %v", time.Since(begun))
+	awaitGone(t, pids, 0)
+}
+
+// TestSiblings: no command inherits another one's pipes (an end of file would
+// wait for both).
+func TestSiblings(t *testing.T) {
+	b := backendFor(t)
+	hold := start(t, b, proc.Spec{Command: tool("hold")})
+	for range 5 {
+		c := start(t, b, proc.Spec{Command: tool("args")})
+		other := start(t, b, proc.Spec{Command: tool("hold")})
+		c.finish()
+		if _, err := other.Kill(limited(t, bound)); err != nil {
+			t.Error(err)
+		}
+	}
+	hold.Kill(limited(t, bound))
+}
