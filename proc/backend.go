@@ -101,7 +101,9 @@ type Input interface {
 	io.Closer
 }
 
-// Output is the server's end of one of the command's output pipes.
+// Output is the server's end of one of the command's output pipes. Where the
+// system can tell, the two outputs of a process are passed on in the order of
+// arrival; for that, both should be copied from the beginning.
 type Output interface {
 	// CopyTo passes everything that arrives to sink, in order, until end of
 	// file, which gives nil, or until Close. It is called once. The slice

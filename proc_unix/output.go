@@ -1,0 +1,267 @@
+//go:build unix
+
+package procunix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+)
+
+// readSize is what a pipe holds by default: larger reads gain nothing.
+const readSize = 64 << 10
+
+// chunks is where the pumps of all executions get their buffers. A pump has
+// one only while there is something to read, so quiet executions hold none.
+var chunks = sync.Pool{New: func() any { return new([readSize]byte) }}
+
+// outputs are the server's ends of a command's two output pipes. Each has a
+// goroutine that waits for it, but whoever is woken reads both in the order in
+// which the kernel says that they became readable: which goroutine runs first
+// must not decide what came first.
+type outputs struct {
+	mu    sync.Mutex // held while reading and while a sink runs
+	ready readiness
+	pair  [2]*output
+	queue []*output // readable, first come first
+}
+
+// output implements proc.Output.
+type output struct {
+	all   *outputs
+	f     *os.File
+	fd    int
+	begun chan struct{} // closed when there is a sink
+	done  chan struct{} // closed when CopyTo has ended
+
+	// Guarded by all.mu.
+	sink    func([]byte)
+	queued  bool
+	exhaust bool // read until there is nothing: no event may come for it
+	eof     bool
+	closed  bool
+	err     error
+}
+
+// newOutputs takes over two descriptors, also if it fails.
+func newOutputs(stdout, stderr int) (*output, *output, error) {
+	all := &outputs{}
+	for i, fd := range []int{stdout, stderr} {
+		all.pair[i] = &output{
+			all: all, f: serverEnd(fd, "output"), fd: fd,
+			begun: make(chan struct{}), done: make(chan struct{}),
+		}
+	}
+	if err := all.ready.open(stdout, stderr); err != nil {
+		for _, o := range all.pair {
+			_ = o.f.Close()
+		}
+		return nil, nil, err
+	}
+	return all.pair[0], all.pair[1], nil
+}
+
+func (o *output) CopyTo(sink func([]byte)) error {
+	defer close(o.done)
+	o.all.begin(o, sink)
+	conn, err := o.f.SyscallConn()
+	if err != nil {
+		return proc.ErrClosed
+	}
+	first := true
+	err = conn.Read(func(uintptr) bool {
+		ended := o.all.pass(o, first)
+		first = false
+		return ended
+	})
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	switch {
+	case o.eof:
+		return nil
+	case o.closed:
+		return proc.ErrClosed
+	case o.err != nil:
+		err = o.err
+	}
+	return fmt.Errorf("read output: %w", cause(err))
+}
+
+// startTogether is how long a CopyTo waits for the other one. Both are started
+// at once, and with only one sink there the order of arrival could not be kept.
+const startTogether = 50 * time.Millisecond
+
+// begin enters the sink of o and waits a moment for the other one.
+func (a *outputs) begin(o *output, sink func([]byte)) {
+	a.mu.Lock()
+	o.sink = sink
+	a.mu.Unlock()
+	close(o.begun)
+	late := time.NewTimer(startTogether)
+	defer late.Stop()
+	for _, p := range a.pair {
+		select {
+		case <-p.begun:
+		case <-late.C:
+		}
+	}
+}
+
+// pass reads until o is not readable. Its first call also reads what was found
+// before there was a sink for it. It reports whether o has ended.
+func (a *outputs) pass(o *output, first bool) bool {
+	backlog := -1
+	for {
+		a.mu.Lock()
+		if backlog < 0 {
+			a.look(o)
+			backlog = 0
+			if first {
+				backlog = len(a.queue)
+			}
+		}
+		next := a.front()
+		goOn := next != nil && (o.queued || backlog > 0)
+		if goOn {
+			a.step(next)
+			backlog--
+		}
+		ended := o.eof || o.closed || o.err != nil
+		a.mu.Unlock() // between any two reads: a flood keeps nobody out
+		if ended || !goOn {
+			return ended
+		}
+		backlog = max(backlog, 0)
+	}
+}
+
+// look enters what has become readable at the end of the queue. The caller
+// holds mu.
+func (a *outputs) look(woken *output) {
+	for _, r := range a.ready.next(a.pair[0] == woken, a.pair[1] == woken) {
+		o := a.pair[r.index]
+		if o.closed || o.eof || o.err != nil {
+			continue
+		}
+		o.exhaust = o.exhaust || r.exhaust
+		if !o.queued {
+			o.queued = true
+			a.queue = append(a.queue, o)
+		}
+	}
+}
+
+// front returns the first pipe in the queue that has a sink, nil if there is
+// none. The caller holds mu.
+func (a *outputs) front() *output {
+	for _, o := range a.queue {
+		if o.sink != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// step reads once from a pipe in the queue, passes it on, and returns how much
+// it was. The caller holds mu.
+func (a *outputs) step(o *output) int {
+	chunk := chunks.Get().(*[readSize]byte)
+	defer chunks.Put(chunk)
+	n, err := unix.Read(o.fd, chunk[:])
+	for err == unix.EINTR {
+		n, err = unix.Read(o.fd, chunk[:])
+	}
+	a.unqueue(o)
+	switch {
+	case err == unix.EAGAIN:
+		o.exhaust = false
+	case err != nil:
+		o.err = err
+		o.wake()
+	case n == 0:
+		o.eof = true
+		o.wake()
+	default:
+		o.sink(chunk[:n])
+		if o.exhaust || n == len(chunk) {
+			a.look(nil) // what the other pipe got in the meantime comes first
+			o.queued = true
+			a.queue = append(a.queue, o)
+		}
+		return n
+	}
+	return 0
+}
+
+// wake ends CopyTo, which may have used up its own event before its turn came.
+func (o *output) wake() {
+	_ = o.f.SetReadDeadline(aLongTimeAgo) // fails on a closed file, which ends CopyTo as well
+}
+
+// Drain passes on, here and now, what the pipe holds, and what came before it
+// in the other one. A writer that goes on writing does not prolong it.
+func (o *output) Drain(ctx context.Context) (bool, error) {
+	a := o.all
+	select {
+	case <-o.begun:
+	case <-o.done:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.look(o)
+	left, err := o.held()
+	for err == nil && o.queued && left >= 0 {
+		next := a.front()
+		if n := a.step(next); next == o {
+			left -= max(n, 1)
+		}
+	}
+	return o.eof, err
+}
+
+func (a *outputs) unqueue(o *output) {
+	a.queue = slices.DeleteFunc(a.queue, func(q *output) bool { return q == o })
+	o.queued = false
+}
+
+// held returns how many bytes the pipe holds.
+func (o *output) held() (int, error) {
+	if o.closed || o.eof {
+		return 0, nil
+	}
+	return unix.IoctlGetInt(o.fd, readable)
+}
+
+func (o *output) Close() error {
+	a := o.all
+	a.mu.Lock()
+	if !o.closed {
+		o.closed = true
+		a.unqueue(o)
+		if a.pair[0].closed && a.pair[1].closed {
+			a.ready.close()
+		}
+	}
+	a.mu.Unlock()
+	err := o.f.Close() // the descriptor lives until CopyTo lets go of it
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// event says that a pipe has become readable.
+type event struct {
+	index   int  // 0: stdout, 1: stderr
+	exhaust bool // see output
+}
