@@ -66,7 +66,7 @@ func TestRequestsStayBelowTheCeilingOfClients(t *testing.T) {
 	begun := time.Now()
 	r := s.Execute("sleep 1000", args{"yield_ms": 600000, "timeout_ms": 57000})
 	notBefore(t, "execute", begun, 54*time.Second)
-	quickly(t, "execute", begun, 57*time.Second)
+	quickly(t, "execute", begun, time.Minute)
 	eq(t, "status", r.Status, "backgrounded")
 	w := s.Call("wait", r.On(args{"timeout_ms": 600000}))
 	eq(t, "max_wait_ms", w.MaxWaitMS, 55000)
@@ -119,6 +119,10 @@ func TestCleanupUnderAWaitHarmsNeither(t *testing.T) {
 		select {
 		case <-w.Done():
 			result := w.Result()
+			if result.IsError { // the record went before the wait came to it
+				unknown(t, result, r.ExecutionID)
+				return
+			}
 			eq(t, "wait_result", result.WaitResult, "exited")
 			eq(t, "stdout", result.Stdout, "two\n")
 			read := s.Call("read", r.On(args{"since_seq": 1}))
