@@ -5,6 +5,7 @@ package procunix
 import (
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -213,7 +214,7 @@ func (k *keeper) fork(f frame) (int, error) {
 // follow reaps until nothing is left of the execution.
 func (k *keeper) follow() {
 	for {
-		k.tree.wait()
+		k.tree.wait(k.exited) // which only this goroutine changes now
 		k.mu.Lock()
 		done := k.reap()
 		k.mu.Unlock()
@@ -230,13 +231,14 @@ func (k *keeper) follow() {
 // reap collects the children that have ended, and reports what follows from
 // it. It returns true when there is nothing left.
 func (k *keeper) reap() bool {
+	k.tree.update()
 	for {
 		var ws unix.WaitStatus
 		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG, nil)
 		switch {
 		case err == unix.EINTR:
 		case err != nil: // ECHILD: no child is left
-			empty := adopts || len(k.tree.collect()) == 0
+			empty := adopts || !anyLive(k.tree.collect())
 			k.running = !empty
 			k.tell(empty)
 			return empty
@@ -340,6 +342,10 @@ func (k *keeper) snapshot() ([]member, bool) {
 		before = now
 	}
 	return before, false
+}
+
+func anyLive(ms []member) bool {
+	return slices.ContainsFunc(ms, member.live)
 }
 
 func sameMembers(a, b []member) bool {

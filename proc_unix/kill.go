@@ -150,6 +150,7 @@ func (k *keeper) killAll() []int {
 		}
 		round := k.killRound(hit)
 		k.mu.Unlock()
+		k.tree.poke()
 
 		now := time.Now()
 		switch {

@@ -2,10 +2,9 @@
 
 package procunix
 
-import "golang.org/x/sys/unix"
-
 // maxString: there is no limit on a single string, only on their sum.
 const maxString = 0
 
-// readable asks for the number of bytes in a pipe.
-const readable = unix.FIONREAD
+// readable asks for the number of bytes in a pipe: FIONREAD of <sys/filio.h>,
+// which has the same number on all BSDs and macOS.
+const readable = 0x4004667f

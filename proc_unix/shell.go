@@ -164,7 +164,7 @@ func startFailure(spec proc.Spec, req *startRequest, errno unix.Errno) error {
 		return shellError(req, errors.New("the interpreter that its first line names does not exist"))
 	case unix.ENOEXEC:
 		return shellError(req, errors.New("neither a program for this system nor a script with an interpreter line"))
-	case unix.EACCES, unix.EPERM, unix.ENOTDIR, unix.ELOOP, unix.ETXTBSY, unix.ELIBBAD, unix.EINVAL, unix.ENAMETOOLONG:
+	case unix.EACCES, unix.EPERM, unix.ENOTDIR, unix.ELOOP, unix.ETXTBSY, unix.EINVAL, unix.ENAMETOOLONG:
 		return shellError(req, errno)
 	}
 	return &proc.StartError{Op: "start", Err: errno}

@@ -41,6 +41,7 @@ type supervisor struct {
 	mu    sync.Mutex
 	cur   *process // what it runs; nil while it is idle
 	seq   uint32
+	shell int   // the process id of its shell, while that has not ended
 	cause error // why it was given up
 	reset bool  // it ended before it had read all that was sent
 }
@@ -116,6 +117,7 @@ func (s *supervisor) run() {
 
 	s.mu.Lock()
 	p := s.cur
+	shell := s.shell
 	why := s.cause
 	// What the kernel says of a socket that is closed with unread data.
 	s.reset = errors.Is(err, unix.ECONNRESET)
@@ -127,7 +129,7 @@ func (s *supervisor) run() {
 		}
 	}
 	if p != nil {
-		p.lose(why, s.backend.sweep())
+		p.lose(why, s.backend.sweep(shell))
 	}
 }
 
@@ -155,12 +157,17 @@ func (s *supervisor) handle(f frame) error {
 		}
 		if f.kind == kindFailed {
 			s.free()
+		} else {
+			s.setShell(v)
 		}
 		p.started <- answer{kind: f.kind, value: v}
 	case kindReport:
 		var r report
 		if err := r.parse(f.payload); err != nil {
 			return err
+		}
+		if r.shellExited {
+			s.setShell(0)
 		}
 		if r.treeEmpty {
 			s.free()
@@ -172,6 +179,12 @@ func (s *supervisor) handle(f frame) error {
 		p.answer(f)
 	}
 	return nil
+}
+
+func (s *supervisor) setShell(pid int) {
+	s.mu.Lock()
+	s.shell = pid
+	s.mu.Unlock()
 }
 
 // free gives the supervisor back to the pool.

@@ -13,7 +13,7 @@ import (
 // sessions and never join one, so children that other parts of the program
 // start are safe unless they get a session of their own. It returns the ids
 // of those that it could not end; a later sweep reaps them.
-func (b *Backend) sweep() []int {
+func (b *Backend) sweep(int) []int {
 	b.kinMu.Lock()
 	defer b.kinMu.Unlock()
 	s := sweeper{isKin: b.isKin, deadline: time.Now().Add(killBound)}

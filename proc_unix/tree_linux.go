@@ -91,7 +91,7 @@ const adopts = true
 
 // wait blocks until a child has ended, without reaping it, or returns at once
 // when there is none.
-func (t *tree) wait() {
+func (t *tree) wait(bool) {
 	for unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 }
@@ -111,6 +111,13 @@ func (t *tree) open() {
 }
 
 func (t *tree) begin(shell int) { t.shell = shell }
+
+// poke ends wait where something can change without an event. Here nothing
+// can.
+func (t *tree) poke() {}
+
+// update finds new members. Here the kernel keeps them.
+func (t *tree) update() {}
 
 // collect lists the descendants of this process, zombies included.
 func (t *tree) collect() []member {

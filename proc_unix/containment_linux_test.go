@@ -450,9 +450,14 @@ func TestJobControl(t *testing.T) {
 	if e := <-p.Events(); e.Kind != proc.ShellExited {
 		t.Fatalf("event %+v", e)
 	}
-	ms, err := p.Attached(context.Background())
-	if err != nil || len(ms) != 1 || ms[0].Name != "sleep" {
-		t.Errorf("attached %+v, %v", ms, err)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		ms, err := p.Attached(context.Background())
+		if err == nil && len(ms) == 1 && ms[0].Name == "sleep" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("attached %+v, %v", ms, err)
+		}
 	}
 	r, err := p.Signal(context.Background(), proc.SIGTERM)
 	if err != nil || r.Reached != 1 || r.OnlyDefault {
