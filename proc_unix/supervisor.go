@@ -23,11 +23,15 @@ var (
 	errSilent  = errors.New("the supervisor does not answer")
 )
 
-// A supervisor does not collect garbage. It is retired when it has allocated
-// this much: startCost, and twice the size of the request, for each start.
+// A supervisor does not collect garbage as long as it is small. It is retired
+// when it has allocated this much: startCost, and twice the size of the
+// request, for each start. If it allocates more in one execution, because it is
+// asked for days, or because the tree is huge, memoryLimit makes it collect.
 const (
 	maxSpent  = 256 << 10
 	startCost = 2 << 10
+
+	memoryLimit = "GOMEMLIMIT=16MiB"
 )
 
 // supervisor is the server's hold on one supervisor process.
