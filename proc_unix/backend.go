@@ -5,7 +5,9 @@ package procunix
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,7 +25,13 @@ type Backend struct {
 	// other.
 	kinMu   sync.RWMutex
 	kinList sync.Mutex
-	kin     map[int]bool
+	kin     map[int]*supervisor
+	// earlier are the children that this process had when New was called, from
+	// a wrapper script that became this program.
+	earlier map[identity]bool
+
+	childSignals chan os.Signal
+	waking       sync.WaitGroup // the goroutine that wake is
 
 	supervisors sync.WaitGroup // their readers
 }
@@ -47,8 +55,16 @@ func New() (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{executable: exe, devNull: null, kin: make(map[int]bool)}
+	b := &Backend{
+		executable:   exe,
+		devNull:      null,
+		kin:          make(map[int]*supervisor),
+		earlier:      children(),
+		childSignals: make(chan os.Signal, 1),
+	}
 	b.pool.init(b.spawn)
+	signal.Notify(b.childSignals, unix.SIGCHLD)
+	b.waking.Go(b.wake)
 	return b, nil
 }
 
@@ -58,11 +74,32 @@ func (b *Backend) Warm() { b.pool.warm() }
 // Guarantees implements proc.Backend.
 func (b *Backend) Guarantees() proc.Guarantees { return guarantees() }
 
+// closeBound is how long Close waits for the supervisors to end what they
+// still own.
+const closeBound = killBound + time.Second
+
 // Close implements proc.Backend. It ends the supervisors, and with them
-// whatever they still own.
+// whatever they still own. One that does not come to an end, because its tree
+// does not, is left to go on with it by itself.
 func (b *Backend) Close() error {
 	b.pool.close()
-	b.supervisors.Wait()
+	for _, s := range b.allSupervisors() {
+		s.letGo()
+	}
+	ended := make(chan struct{})
+	go func() {
+		b.supervisors.Wait()
+		close(ended)
+	}()
+	bound := time.NewTimer(closeBound)
+	defer bound.Stop()
+	select {
+	case <-ended:
+	case <-bound.C:
+	}
+	signal.Stop(b.childSignals)
+	close(b.childSignals)
+	b.waking.Wait()
 	return b.devNull.Close()
 }
 

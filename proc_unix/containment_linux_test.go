@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -365,19 +366,120 @@ func output1(t testing.TB, b *Backend, command string) string {
 	return buf.String()
 }
 
-// TestStoppedSupervisor: a supervisor that does not answer is given up.
+// TestStoppedSupervisor: a supervisor that is stopped goes on at once, be it
+// by its own command or while it is idle.
 func TestStoppedSupervisor(t *testing.T) {
-	dir := realTempDir(t)
 	b := newTestBackend(t)
-	p := startShape(t, b, dir, "echo up; sleep 0.3; kill -STOP $PPID; setsid sleep 1000", "")
-	awaitState(t, supervisorOf(p), 'T')
-	started := time.Now()
-	_, err := p.Signal(context.Background(), proc.SIGTERM)
-	if !errors.Is(err, proc.ErrGone) || time.Since(started) > 4*answerBound {
-		t.Errorf("signal: %v after %v", err, time.Since(started))
+	for range 5 {
+		wantOutput(t, b, "kill -STOP $PPID; echo up", "up\n")
+		for _, s := range b.allSupervisors() {
+			unix.Kill(s.proc.Pid, unix.SIGSTOP)
+		}
 	}
+}
+
+// TestStoppedWithServer: a supervisor that is stopped when its server is
+// killed, and that the server could not wake, ends its tree all the same.
+func TestStoppedWithServer(t *testing.T) {
+	dir := realTempDir(t)
+	s := startServer(t, "hold", dir, "sleep 1000 & echo up; sleep 1000")
+	if got := s.line(t); got != "up" {
+		t.Fatal(got)
+	}
+	unix.Kill(s.cmd.Process.Pid, unix.SIGSTOP)
+	awaitState(t, s.cmd.Process.Pid, 'T')
+	for _, pid := range s.supervisors(t) {
+		unix.Kill(pid, unix.SIGSTOP)
+		awaitState(t, pid, 'T')
+	}
+	s.cmd.Process.Kill()
+	awaitEmpty(t, dir, 5*time.Second)
+}
+
+// TestSilence: one half of the bound gone is not yet a silence that lasts,
+// since the server may have been away for all of it.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSilence(10 * time.Second)
+		defer s.Stop()
+		time.Sleep(time.Hour) // the server is stopped
+		<-s.C
+		if s.lasts() {
+			t.Error("no second half")
+		}
+		s.restart(20 * time.Second)
+		begun := time.Now()
+		<-s.C
+		if s.lasts() {
+			t.Error("no second half after the restart")
+		}
+		<-s.C
+		if !s.lasts() || time.Since(begun) != 20*time.Second {
+			t.Errorf("lasts %v after %v", s.lasts(), time.Since(begun))
+		}
+	})
+}
+
+// TestQuestionsCostNoMemory: a supervisor that is asked over and over does not
+// grow.
+func TestQuestionsCostNoMemory(t *testing.T) {
+	b := newTestBackend(t)
+	p := startShape(t, b, realTempDir(t), "for i in 1 2 3 4 5 6 7 8; do sleep 1000 & done; echo up; wait", "")
+	ask := func(n int) {
+		for range n {
+			if _, err := p.Detached(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ask(200)
+	before := residentSize(t, supervisorOf(p))
+	ask(2000)
+	if grown := residentSize(t, supervisorOf(p)) - before; grown > 4<<20 {
+		t.Errorf("grown by %d KiB", grown>>10)
+	}
+}
+
+// residentSize is the memory that a process occupies, in bytes.
+func residentSize(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return appendNumbers(nil, data)[1] * os.Getpagesize()
+}
+
+// TestWithoutProc: without /proc commands run, though less is owned.
+func TestWithoutProc(t *testing.T) {
+	const hide = `umount -l /proc && exec "$@"`
+	if exec.Command("unshare", "-m", "sh", "-c", hide, "sh", "true").Run() != nil {
+		t.Skip("this user may not hide /proc")
+	}
+	s := startServerCmd(t, exec.Command("unshare", "-m", "sh", "-c", hide, "sh",
+		os.Args[0], serverArg, "run", "/", "echo fine"))
+	if got := s.line(t); got != "fine" {
+		t.Error(got)
+	}
+}
+
+// TestEarlierChildren: children that the process had before, from a wrapper
+// script that became this program, are nothing that a supervisor left.
+func TestEarlierChildren(t *testing.T) {
+	child := exec.Command("sleep", "1000")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer child.Wait()
+	defer child.Process.Kill()
+	b := newTestBackend(t)
+	p := startShape(t, b, realTempDir(t), "echo up; sleep 1000", "")
+	unix.Kill(supervisorOf(p), unix.SIGKILL)
 	wantLost(t, p)
-	awaitEmpty(t, dir, 0)
+	if !alive(child.Process.Pid) {
+		t.Error("it was killed")
+	}
 }
 
 func awaitState(t *testing.T, pid int, want byte) {
@@ -663,6 +765,9 @@ func TestUnkillable(t *testing.T) {
 	}
 	fmt.Fprintln(s.stdin, "go")
 	if got := s.line(t); got != "unkillable 1 <nil> true" {
+		t.Error(got)
+	}
+	if got := s.line(t); got != "closed <nil> true" { // nor by Close
 		t.Error(got)
 	}
 	s.cmd.Process.Kill()

@@ -70,6 +70,7 @@ type keeper struct {
 	exit    unix.WaitStatus
 	told    bool // the shell's end has been reported
 	empty   bool // the session's emptiness has been reported
+	killing bool // who is in the session matters to nobody, and takes time to find out
 	witness member
 	recheck *time.Timer
 }
@@ -111,9 +112,13 @@ func (k *keeper) readUntilStart() {
 	}
 }
 
+// lastBound is how long a supervisor tries to end its tree when nobody waits
+// for that. What it leaves nobody else ends.
+const lastBound = time.Minute
+
 // end is the answer to the end of the socket: the server has let go, or died.
 func (k *keeper) end() {
-	k.killAll()
+	k.killAll(lastBound)
 	syscall.Exit(0)
 }
 
@@ -179,7 +184,7 @@ func (k *keeper) start(f frame) bool {
 	}
 	k.seq, k.shell = f.seq, pid
 	k.running = true
-	k.exited, k.told, k.empty = false, false, false
+	k.exited, k.told, k.empty, k.killing = false, false, false, false
 	k.witness = member{}
 	k.tree.begin(pid)
 	k.send(kindStarted, f.seq, func(b []byte) []byte { return appendInt(b, pid) })
@@ -263,7 +268,7 @@ func (k *keeper) tell(treeEmpty bool) {
 			r.code = k.exit.ExitStatus()
 		}
 	}
-	if k.exited && !k.empty {
+	if k.exited && !k.empty && (!k.killing || treeEmpty) {
 		r.sessionEmpty, r.detached = k.sessionEmpty(treeEmpty)
 		k.empty = r.sessionEmpty
 	}

@@ -128,18 +128,22 @@ func (k *keeper) kill(f frame) {
 	if !ok {
 		return
 	}
-	left := k.killAll()
+	left := k.killAll(killBound)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.killing = false
+	if k.running { // something is left
+		k.tell(false)
+	}
 	k.send(kindKilled, f.seq, func(b []byte) []byte { return appendInts(b, left) })
 }
 
 // killAll kills until the kernel says that no child is left: processes that
 // are being forked or re-parented can hide from any one look. It returns the
 // ids of those that the supervisor cannot end.
-func (k *keeper) killAll() []int {
+func (k *keeper) killAll(bound time.Duration) []int {
 	hit := make(map[identity]bool)
-	deadline := time.Now().Add(killBound)
+	deadline := time.Now().Add(bound)
 	backoff := minBackoff
 	var stuck time.Time // since when nothing but the unreachable is left
 	for {
@@ -148,6 +152,7 @@ func (k *keeper) killAll() []int {
 			k.mu.Unlock()
 			return nil
 		}
+		k.killing = true
 		round := k.killRound(hit)
 		k.mu.Unlock()
 		k.tree.poke()
@@ -193,11 +198,25 @@ type killRound struct {
 	beyond bool  // some live, and none of them can be ended now
 }
 
+// killGroups kills whole process groups, which the kernel does in one step:
+// none of them can fork in between, as it can while its members are killed one
+// after the other. A direct child, ended or not, keeps its group's number from
+// strangers.
+func (k *keeper) killGroups(ms []member) {
+	seen := make(map[int]bool)
+	for _, m := range ms {
+		if m.direct && m.pgid > 1 && !seen[m.pgid] {
+			seen[m.pgid] = true
+			// An error means that nobody in it may be killed, which the
+			// look at each one finds out.
+			_ = unix.Kill(-m.pgid, unix.SIGKILL)
+		}
+	}
+}
+
 func (k *keeper) killRound(hit map[identity]bool) killRound {
 	ms := k.tree.collect()
-	if len(hit) == 0 {
-		k.signalGroup(ms, unix.SIGKILL)
-	}
+	k.killGroups(ms)
 	var r killRound
 	ended := 0
 	for _, m := range ms {

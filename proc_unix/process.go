@@ -7,19 +7,15 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
 )
 
-const (
-	// answerBound is how long a supervisor may take to answer.
-	answerBound = 2 * time.Second
-	// killAnswerBound is the same for the end of a kill that it has begun.
-	killAnswerBound = killBound + answerBound
-)
+// killSilenceBound is how long the end of a kill may take that the supervisor
+// has begun.
+const killSilenceBound = killBound + silenceBound
 
 // process implements proc.Process.
 type process struct {
@@ -151,11 +147,11 @@ func (p *process) put(q, want kind, payload []int) answer {
 	for _, v := range payload {
 		b = appendInt(b, v)
 	}
-	if err := p.s.send(endFrame(b), nil, answerBound); err != nil {
+	if err := p.s.send(endFrame(b), nil, sendBound); err != nil {
 		p.s.abandon(fmt.Errorf("ask the supervisor: %w", err))
 	}
-	timer := time.NewTimer(answerBound)
-	defer timer.Stop()
+	silence := newSilence(silenceBound)
+	defer silence.Stop()
 	for {
 		select {
 		case a := <-p.answers:
@@ -163,7 +159,7 @@ func (p *process) put(q, want kind, payload []int) answer {
 			case want:
 				return a
 			case kindKilling:
-				timer.Reset(killAnswerBound)
+				silence.restart(killSilenceBound)
 			}
 		case <-p.done:
 			select { // it was sent before the end
@@ -174,10 +170,12 @@ func (p *process) put(q, want kind, payload []int) answer {
 			default:
 			}
 			return gone
-		case <-timer.C:
-			p.s.abandon(errSilent)
-			<-p.done
-			return gone
+		case <-silence.C:
+			if silence.lasts() {
+				p.s.abandon(errSilent)
+				<-p.done
+				return gone
+			}
 		}
 	}
 }
@@ -251,7 +249,7 @@ func (p *process) Close() error {
 		// It is bounded by the bounds of its questions.
 		r, err := p.Kill(context.Background())
 		if err != nil || len(r.Unkillable) > 0 {
-			p.s.letGo()
+			p.s.letGoOf(p)
 		}
 	})
 	return nil

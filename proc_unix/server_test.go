@@ -110,6 +110,9 @@ func killServer(dir, command string) error {
 	started := time.Now()
 	r, err := p.Kill(context.Background())
 	fmt.Println("unkillable", len(r.Unkillable), err, time.Since(started) < killBound)
+	started = time.Now()
+	err = b.Close()
+	fmt.Println("closed", err, time.Since(started) < killBound)
 	return nil
 }
 

@@ -5,17 +5,22 @@ package procunix
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// startBound is how long a supervisor may take to start a shell. On a busy
-// machine most of it is the wait for a core.
-const startBound = 10 * time.Second
+// sendBound is how long the server's end of the socket may take a frame, and
+// silenceBound how long a supervisor may go without an answer before it is
+// given up: on a busy machine most of it is the wait for a core.
+const (
+	sendBound    = 10 * time.Second
+	silenceBound = 10 * time.Second
+)
 
 var (
 	errDied    = errors.New("the supervisor has ended")
@@ -61,7 +66,7 @@ func (b *Backend) spawn() (*supervisor, error) {
 		conn:    os.NewFile(uintptr(fds[0]), "supervisor"),
 		gone:    make(chan struct{}),
 	}
-	if s.proc, err = b.startSupervisor(theirs); err != nil {
+	if err := b.startSupervisor(s, theirs); err != nil {
 		s.conn.Close()
 		return nil, cause(err)
 	}
@@ -69,7 +74,7 @@ func (b *Backend) spawn() (*supervisor, error) {
 	return s, nil
 }
 
-func (b *Backend) startSupervisor(socket *os.File) (*os.Process, error) {
+func (b *Backend) startSupervisor(s *supervisor, socket *os.File) error {
 	b.kinMu.RLock()
 	defer b.kinMu.RUnlock()
 	p, err := os.StartProcess(b.executable, []string{supervisorName}, &os.ProcAttr{
@@ -79,21 +84,40 @@ func (b *Backend) startSupervisor(socket *os.File) (*os.Process, error) {
 		// retired; the limit is for those that look at large trees.
 		Env:   []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=6MiB"},
 		Files: []*os.File{b.devNull, b.devNull, b.devNull, socket},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+		Sys:   supervisorAttr(),
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
+	s.proc = p
 	b.kinList.Lock()
-	b.kin[p.Pid] = true
+	b.kin[p.Pid] = s
 	b.kinList.Unlock()
-	return p, nil
+	return nil
 }
 
 func (b *Backend) isKin(pid int) bool {
 	b.kinList.Lock()
 	defer b.kinList.Unlock()
-	return b.kin[pid]
+	return b.kin[pid] != nil
+}
+
+// wake makes stopped supervisors go on, as long as the server lives: a command
+// that stops its parent, or a user who stops all that is in sight, would
+// otherwise have the execution hang. A child that stops makes the same signal
+// as one that ends, and to a supervisor that runs SIGCONT is nothing.
+func (b *Backend) wake() {
+	for range b.childSignals {
+		for _, s := range b.allSupervisors() {
+			_ = s.proc.Signal(unix.SIGCONT) // fails if it has ended
+		}
+	}
+}
+
+func (b *Backend) allSupervisors() []*supervisor {
+	b.kinList.Lock()
+	defer b.kinList.Unlock()
+	return slices.Collect(maps.Values(b.kin))
 }
 
 // run reads what the supervisor says until it ends, and then clears up after
@@ -207,34 +231,73 @@ func (s *supervisor) start(p *process, req *startRequest, fds [3]int) (unix.Errn
 
 	b := endFrame(req.append(beginFrame(nil, kindStart, p.seq)))
 	s.spent += startCost + 2*len(b)
-	if err := s.send(b, unix.UnixRights(fds[:]...), startBound); err != nil {
+	if err := s.send(b, unix.UnixRights(fds[:]...), sendBound); err != nil {
 		s.abandon(err)
 		<-s.gone
 		return 0, errUnheard
 	}
-	timer := time.NewTimer(startBound)
-	defer timer.Stop()
-	select {
-	case a := <-p.started:
-		if a.kind == kindFailed {
-			return unix.Errno(a.value), nil
+	silence := newSilence(silenceBound)
+	defer silence.Stop()
+	for {
+		select {
+		case a := <-p.started:
+			if a.kind == kindFailed {
+				return unix.Errno(a.value), nil
+			}
+			p.pid = a.value
+			return 0, nil
+		case <-s.gone:
+			return 0, s.whyStartFailed()
+		case <-silence.C:
+			if silence.lasts() {
+				s.abandon(errSilent)
+				<-s.gone
+				return 0, s.whyStartFailed()
+			}
 		}
-		p.pid = a.value
-		return 0, nil
-	case <-s.gone:
-	case <-timer.C:
-		s.abandon(errSilent)
-		<-s.gone
 	}
+}
+
+func (s *supervisor) whyStartFailed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.reset:
-		return 0, errUnheard
+		return errUnheard
 	case s.cause != nil:
-		return 0, s.cause
+		return s.cause
 	}
-	return 0, errDied
+	return errDied
+}
+
+// silence measures how long a supervisor has not answered. It takes two halves
+// of its bound: a server that was itself stopped in between may find the first
+// one gone when it goes on, with the answer there and not yet read.
+type silence struct {
+	*time.Timer
+	half time.Duration
+	once bool
+}
+
+func newSilence(bound time.Duration) *silence {
+	return &silence{Timer: time.NewTimer(bound / 2), half: bound / 2}
+}
+
+// lasts reports, when the timer has fired, whether that was the second half,
+// and otherwise begins it.
+func (s *silence) lasts() bool {
+	if s.once {
+		return true
+	}
+	s.once = true
+	s.Reset(s.half)
+	return false
+}
+
+// restart begins anew with another bound.
+func (s *silence) restart(bound time.Duration) {
+	s.once, s.half = false, bound/2
+	s.Reset(s.half)
 }
 
 // send sends a frame, and descriptors with its first byte.
@@ -276,6 +339,15 @@ func (s *supervisor) abandon(why error) {
 	}
 	s.mu.Unlock()
 	_ = s.proc.Kill() // fails if it has ended
+}
+
+// letGoOf lets go of a supervisor if it still runs p.
+func (s *supervisor) letGoOf(p *process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cur == p {
+		s.letGo()
+	}
 }
 
 // letGo ends a supervisor that is idle, or that may take its time: it gets to

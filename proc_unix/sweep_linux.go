@@ -8,7 +8,8 @@ import (
 )
 
 // sweep ends what a dead supervisor has left to this process: every child
-// that is neither a supervisor nor in this process's own session. Nothing of
+// that is neither a supervisor, nor older than the backend, nor in this
+// process's own session. Nothing of
 // an execution can be in that session, since a process can only found
 // sessions and never join one, so children that other parts of the program
 // start are safe unless they get a session of their own. It returns the ids
@@ -16,7 +17,7 @@ import (
 func (b *Backend) sweep(int) []int {
 	b.kinMu.Lock()
 	defer b.kinMu.Unlock()
-	s := sweeper{isKin: b.isKin, deadline: time.Now().Add(killBound)}
+	s := sweeper{isKin: b.isKin, earlier: b.earlier, deadline: time.Now().Add(killBound)}
 	s.tree.open()
 	var err error
 	if s.session, err = unix.Getsid(0); err != nil || !s.tree.ours {
@@ -32,10 +33,24 @@ func (b *Backend) sweep(int) []int {
 	}
 }
 
+// children returns the children that this process has now.
+func children() map[identity]bool {
+	var t tree
+	t.open()
+	ids := make(map[identity]bool)
+	if t.ours {
+		for _, m := range t.collectChildren() {
+			ids[m.identity] = true
+		}
+	}
+	return ids
+}
+
 type sweeper struct {
 	tree     tree
 	session  int
 	isKin    func(int) bool
+	earlier  map[identity]bool // safe as long as they live
 	deadline time.Time
 }
 
@@ -63,7 +78,8 @@ func (s *sweeper) round() (left []int, ended int) {
 func (s *sweeper) strangers() []member {
 	var ms []member
 	for _, m := range s.tree.collectChildren() {
-		if m.sid != s.session && !s.isKin(m.pid) {
+		safe := m.sid == s.session || s.isKin(m.pid) || m.live() && s.earlier[m.identity]
+		if !safe {
 			ms = append(ms, m)
 		}
 	}

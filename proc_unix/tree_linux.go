@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"unsafe"
@@ -33,12 +35,17 @@ func procIsOurs() bool {
 }
 
 // executable is the running program, also after its file has been replaced.
+// Without /proc it is the file that it was started from.
 func executable() (string, error) {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil {
 		return self, nil
 	}
-	return os.Executable()
+	path, err := exec.LookPath(os.Args[0])
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
 }
 
 // adoptOrphans makes this process the parent of descendants whose own parent
@@ -58,6 +65,12 @@ func signalsBlocked() bool {
 	var mask unix.Sigset_t
 	err := unix.PthreadSigmask(unix.SIG_SETMASK, nil, &mask)
 	return err == nil && mask != unix.Sigset_t{}
+}
+
+// supervisorAttr gives the supervisor a session of its own, and lets the end of
+// the server wake it in case it has been stopped: it has work to do then.
+func supervisorAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
 }
 
 // clearSignalMask empties the calling thread's signal mask, which a child

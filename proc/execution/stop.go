@@ -79,7 +79,7 @@ func (e *Execution) terminate(cause Status, sig proc.Signal, grace time.Duration
 	if sig == proc.SIGKILL {
 		grace = 0
 	}
-	denied, err := e.signal(cause, sig)
+	reach, err := e.signal(cause, sig)
 	switch {
 	case errors.Is(err, proc.ErrUnsupportedSignal):
 		return report, err
@@ -87,8 +87,11 @@ func (e *Execution) terminate(cause Status, sig proc.Signal, grace time.Duration
 		return report, e.tooLate()
 	}
 	var shellExited <-chan struct{}
-	if denied { // those are not waited for
+	switch reach { // those that may not be signalled are not waited for
+	case someDenied:
 		shellExited = e.shellExited
+	case allDenied:
+		grace = 0
 	}
 	if err == nil && e.endsWithin(grace, hurry, shellExited) {
 		return report, e.concluded(nil)
@@ -97,33 +100,46 @@ func (e *Execution) terminate(cause Status, sig proc.Signal, grace time.Duration
 	return report, e.concluded(e.kill())
 }
 
+// reach says whom a signal has reached.
+type reach int
+
+const (
+	everyone   reach = iota
+	someDenied       // there are processes that the server may not signal
+	allDenied        // there are no others
+)
+
 // signal sends sig and judges, in one step as seen by settle, whether it
-// reached anything. proc.ErrGone means that it did not. denied says that there
-// are processes which the server may not signal.
-func (e *Execution) signal(cause Status, sig proc.Signal) (denied bool, err error) {
+// reached anything. proc.ErrGone means that there was nothing.
+func (e *Execution) signal(cause Status, sig proc.Signal) (reach, error) {
 	e.endMu.Lock()
 	defer e.endMu.Unlock()
 	if e.gone() || cause == TimedOut && e.Status().Terminal() {
 		// A timeout that fires while the execution ends must not reach what the
 		// execution leaves behind.
-		return false, proc.ErrGone
+		return everyone, proc.ErrGone
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), signalBound)
 	defer cancel()
 	r, err := e.process.Signal(ctx, sig)
 	if errors.Is(err, proc.ErrUnsupportedSignal) || errors.Is(err, proc.ErrGone) {
-		return false, err
+		return everyone, err
 	}
-	denied = len(r.Denied) > 0
-	if err == nil && r.Reached == 0 && !denied {
-		return false, proc.ErrGone
+	if err == nil && r.Reached == 0 && len(r.Denied) == 0 {
+		return everyone, proc.ErrGone
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.cause == "" && !e.status.Terminal() {
 		e.cause, e.onlyDefault = cause, r.OnlyDefault
 	}
-	return denied, err
+	switch {
+	case len(r.Denied) == 0:
+		return everyone, err
+	case r.Reached == 0:
+		return allDenied, err
+	}
+	return someDenied, err
 }
 
 // gone reports whether nothing is left to end.

@@ -180,6 +180,28 @@ func TestStopGoesOnWithoutItsRequest(t *testing.T) {
 	})
 }
 
+// A shell that has become another user's, such as sudo, gets no signal: giving
+// it time to act on one would be pointless.
+func TestStopGivesNoGraceToWhatItCannotReach(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, b *bench) {
+		e, p := b.start(Request{})
+		p.OnSignal(func(proc.Signal) (proc.SignalReport, error) {
+			return proc.SignalReport{Denied: []int{7}}, nil
+		})
+		p.OnKill(func(context.Context) (proc.KillReport, error) { return proc.KillReport{Unkillable: []int{7}}, nil })
+		begun := time.Now()
+		_, err := e.Stop(t.Context(), proc.SIGTERM, Grace)
+		var left *LeftError
+		if !errors.As(err, &left) || len(left.PIDs) != 1 || left.PIDs[0] != 7 {
+			t.Errorf("stop: %v", err)
+		}
+		after(t, "the stop", begun, 0)
+		b.ended(e, Stopped)
+		p.TreeEnds()
+		synctest.Wait()
+	})
+}
+
 func TestStopOfWhatMayNotBeSignalled(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, b *bench) {
 		e, p := b.start(Request{})
