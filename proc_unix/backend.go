@@ -16,6 +16,10 @@ import (
 
 // Backend implements proc.Backend. Make it with New.
 type Backend struct {
+	// NameOf names processes for people, the empty text for what is not
+	// known; nil knows none. It must not change after the first Start.
+	NameOf func(pid int) string
+
 	executable string
 	devNull    *os.File
 	pool       pool
@@ -66,6 +70,13 @@ func New() (*Backend, error) {
 	signal.Notify(b.childSignals, unix.SIGCHLD)
 	b.waking.Go(b.wake)
 	return b, nil
+}
+
+func (b *Backend) nameOf(pid int) string {
+	if b.NameOf == nil {
+		return ""
+	}
+	return b.NameOf(pid)
 }
 
 // Warm implements proc.Backend: one supervisor is made ready.

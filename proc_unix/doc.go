@@ -13,12 +13,8 @@
 //	   │                    └── shell (session leader)
 //	   └──── three pipes ───────────┴── whatever it starts
 //
-// The program's main function, and TestMain of a test that uses the package,
-// must begin with
-//
-//	if procunix.IsSupervisor() {
-//		procunix.Supervise()
-//	}
+// A program that imports the package becomes a supervisor in its init, if it
+// has been started as one, before most of its other packages are initialised.
 //
 // What a system guarantees differs; Backend.Guarantees tells. On Linux the
 // tree is exact, and the server adopts what a killed supervisor leaves. On
@@ -30,6 +26,6 @@
 // and shell.go; the supervisor's side is keeper.go, kill.go and, for each
 // system, tree_*.go; wire.go is what they say to each other.
 //
-// It may import the standard library, proc, golang.org/x/sys/unix and
-// gopsutil, which names descendants for the user.
+// It may import proc, golang.org/x/sys/unix and those packages of the standard
+// library that do not depend on net: see init.go.
 package procunix

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yieldshell/mcp-yieldshell/proc/proctest"
+	"github.com/yieldshell/mcp-yieldshell/proc/psnap"
 )
 
 var helpers = proctest.Helpers{
@@ -56,6 +57,7 @@ func newTestBackend(t testing.TB) *Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.NameOf = psnap.Name
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)

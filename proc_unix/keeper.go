@@ -23,13 +23,13 @@ const (
 	nextRecheck  = time.Second
 )
 
-// IsSupervisor reports whether this process has been started as a supervisor.
-func IsSupervisor() bool {
+// isSupervisor reports whether this process has been started as a supervisor.
+func isSupervisor() bool {
 	return len(os.Args) == 1 && os.Args[0] == supervisorName
 }
 
-// Supervise is the supervisor's main function. It does not return.
-func Supervise() {
+// supervise is the supervisor's main function. It does not return.
+func supervise() {
 	closeOnExec(controlFD)
 	shield()
 	k := &keeper{exits: make(chan struct{}, 1)}

@@ -9,12 +9,10 @@ import (
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
 	"github.com/yieldshell/mcp-yieldshell/proc/proctest"
+	"github.com/yieldshell/mcp-yieldshell/proc/psnap"
 )
 
 func TestMain(m *testing.M) {
-	if IsSupervisor() {
-		Supervise()
-	}
 	proctest.HelperMain()
 	serverMain()
 	goleak.VerifyTestMain(m)
@@ -26,6 +24,7 @@ func TestConformance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		b.NameOf = psnap.Name
 		return b
 	}, helpers)
 }

@@ -68,7 +68,7 @@ func (p *process) take(r report) {
 		p.events <- proc.Event{Kind: proc.ShellExited, Exit: exitOf(r)}
 	}
 	if r.sessionEmpty {
-		p.events <- proc.Event{Kind: proc.SessionEmpty, Detached: members(r.detached)}
+		p.events <- proc.Event{Kind: proc.SessionEmpty, Detached: p.members(r.detached)}
 	}
 	if r.treeEmpty {
 		p.events <- proc.Event{Kind: proc.TreeEmpty}
@@ -216,13 +216,13 @@ func (p *process) Kill(ctx context.Context) (proc.KillReport, error) {
 // Detached implements proc.Process. When nothing is left the list is empty.
 func (p *process) Detached(ctx context.Context) ([]proc.Member, error) {
 	l, err := p.list(ctx)
-	return members(l.detached), err
+	return p.members(l.detached), err
 }
 
 // Attached implements proc.Process. When nothing is left the list is empty.
 func (p *process) Attached(ctx context.Context) ([]proc.Member, error) {
 	l, err := p.list(ctx)
-	return members(l.attached), err
+	return p.members(l.attached), err
 }
 
 func (p *process) list(ctx context.Context) (listed, error) {
@@ -256,13 +256,13 @@ func (p *process) Close() error {
 }
 
 // members names processes, at the time of asking.
-func members(pids []int) []proc.Member {
+func (p *process) members(pids []int) []proc.Member {
 	if len(pids) == 0 {
 		return nil
 	}
 	ms := make([]proc.Member, len(pids))
 	for i, pid := range pids {
-		ms[i] = proc.Member{PID: pid, Name: nameOf(pid)}
+		ms[i] = proc.Member{PID: pid, Name: p.s.backend.nameOf(pid)}
 	}
 	return ms
 }

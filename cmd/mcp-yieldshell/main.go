@@ -17,7 +17,7 @@ const (
 )
 
 func main() {
-	superviseIfAsked()
+	helpIfAsked()
 	os.Exit(run(context.Background(), os.Args[1:], system{
 		lookupEnv: os.LookupEnv,
 		environ:   os.Environ,

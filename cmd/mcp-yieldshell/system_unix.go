@@ -9,18 +9,21 @@ import (
 	"syscall"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
+	"github.com/yieldshell/mcp-yieldshell/proc/psnap"
 	procunix "github.com/yieldshell/mcp-yieldshell/proc_unix"
 )
 
-// superviseIfAsked turns this process into a supervisor if the backend started
-// it as one, and then does not return.
-func superviseIfAsked() {
-	if procunix.IsSupervisor() {
-		procunix.Supervise()
-	}
-}
+// helpIfAsked does nothing: a supervisor does not get as far as main.
+func helpIfAsked() {}
 
-func newBackend() (proc.Backend, error) { return procunix.New() }
+func newBackend() (proc.Backend, error) {
+	b, err := procunix.New()
+	if err != nil {
+		return nil, err
+	}
+	b.NameOf = psnap.Name
+	return b, nil
+}
 
 // endSignals are the signals that end the server.
 func endSignals() []os.Signal {

@@ -9,9 +9,9 @@ import (
 	procwindows "github.com/yieldshell/mcp-yieldshell/proc_windows"
 )
 
-// superviseIfAsked does the work of a helper process if the backend started
+// helpIfAsked does the work of a helper process if the backend started
 // this one for that, and then does not return.
-func superviseIfAsked() {
+func helpIfAsked() {
 	if procwindows.IsHelper() {
 		procwindows.Help()
 	}

@@ -1,0 +1,23 @@
+package psnap
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestName(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Name(os.Getpid()); got == "" || !strings.HasPrefix(filepath.Base(exe), strings.TrimSuffix(got, ".exe")) {
+		t.Errorf("this process is called %q, which runs %s", got, exe)
+	}
+	for _, pid := range []int{-1, 0, 1 << 40} {
+		if got := Name(pid); got != "" {
+			t.Errorf("process %d is called %q", pid, got)
+		}
+	}
+}
