@@ -202,7 +202,7 @@ type killRound struct {
 // none of them can fork in between, as it can while its members are killed one
 // after the other. A direct child, ended or not, keeps its group's number from
 // strangers.
-func (k *keeper) killGroups(ms []member) {
+func killGroups(ms []member) {
 	seen := make(map[int]bool)
 	for _, m := range ms {
 		if m.direct && m.pgid > 1 && !seen[m.pgid] {
@@ -215,8 +215,14 @@ func (k *keeper) killGroups(ms []member) {
 }
 
 func (k *keeper) killRound(hit map[identity]bool) killRound {
+	if !k.exited {
+		// Most of a tree is in the shell's group. It need not wait for a look
+		// at the whole, which takes a while on a busy machine; the supervisor
+		// may be next to be killed. An error means as much as in killGroups.
+		_ = unix.Kill(-k.shell, unix.SIGKILL)
+	}
 	ms := k.tree.collect()
-	k.killGroups(ms)
+	killGroups(ms)
 	var r killRound
 	ended := 0
 	for _, m := range ms {

@@ -57,6 +57,7 @@ type sweeper struct {
 // round kills and reaps the children that are there now.
 func (s *sweeper) round() (left []int, ended int) {
 	strangers := s.strangers()
+	killGroups(strangers) // at once, for the server may be next to be killed
 	owned := strangers
 	if !s.tree.scan {
 		owned = s.tree.descend(slices.Clone(strangers))
