@@ -67,6 +67,9 @@ func orderedFields(object []byte) ([]field, error) {
 		}
 		fields = append(fields, field{name.(string), value})
 	}
+	if _, err := d.Token(); err != nil { // the closing brace
+		return nil, err
+	}
 	return fields, nil
 }
 
