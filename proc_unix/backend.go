@@ -153,7 +153,8 @@ func (b *Backend) start(spec proc.Spec, req *startRequest, ps *pipes) (*process,
 			return p, nil
 		}
 		if err != errUnheard {
-			break // the command may have run
+			err = fmt.Errorf("%w; the command may have begun to run", err)
+			break
 		}
 	}
 	return nil, &proc.StartError{Op: "supervisor", Err: err}

@@ -8,15 +8,13 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// newLogger returns the operator's log on stderr. It is nothing that a client
-// has to read: a client that never drains stderr blocks a server that writes
-// much to it, so the default level is warn.
-func newLogger(stderr io.Writer, level hclog.Level, json bool) hclog.Logger {
+// newLogger returns the operator's log, of which out takes a line at a time.
+func newLogger(out io.Writer, level hclog.Level, json bool) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{
 		Name:       "yieldshell",
 		Level:      level,
 		JSONFormat: json,
-		Output:     stderr,
+		Output:     out,
 	})
 }
 

@@ -34,7 +34,9 @@ func serve(ctx context.Context, sys system) int {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell: %v\n", err)
 		return exitUsage
 	}
-	log := newLogger(sys.stderr, config.LogLevel, config.LogJSON)
+	lines := newLogWriter(sys.stderr)
+	defer lines.Close()
+	log := newLogger(lines, config.LogLevel, config.LogJSON)
 	if log.GetLevel() > hclog.Debug {
 		debug.SetTraceback("none") // one line, should there ever be a panic
 	}
