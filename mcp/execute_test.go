@@ -150,7 +150,7 @@ func TestExecuteRefusals(t *testing.T) {
 		{runs(`"shell": ""`), []string{"shell must not be empty"}},
 		{runs(`"shell": "  "`), []string{"shell must not be empty"}},
 		{runs(`"shell": "a\u0000"`), []string{"shell must not contain a NUL"}},
-		{runs(`"cwd": "/no/such/directory"`), []string{"cwd", "/no/such/directory"}},
+		{runs(`"cwd": "/no/such/directory"`), []string{"cwd", "such", "does not exist"}},
 		{runs(fmt.Sprintf(`"cwd": %q`, file)), []string{"cwd", "file"}},
 		{runs(`"cwd": "a\u0000"`), []string{"cwd must not contain a NUL"}},
 		{runs(`"env": {"A=B": "c"}`), []string{"env", "A=B"}},

@@ -16,6 +16,7 @@ import (
 )
 
 var helpers = proctest.Helpers{
+	Parallel:    40,
 	Quote:       quote,
 	Background:  func(command string) string { return command + " &" },
 	Alive:       alive,

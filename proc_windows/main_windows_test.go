@@ -30,6 +30,10 @@ func newTestBackend(t testing.TB) proc.Backend {
 }
 
 func TestConformance(t *testing.T) {
+	parallel := 40
+	if onWine() {
+		parallel = 8
+	}
 	proctest.Run(t, newTestBackend, proctest.Helpers{
 		Quote:      func(s string) string { return `"` + s + `"` },
 		Background: func(command string) string { return "start /b \"\" " + command },
@@ -44,6 +48,7 @@ func TestConformance(t *testing.T) {
 		},
 		Unsupported: "SIGNOPE",
 		TooLong:     40000,
+		Parallel:    parallel,
 		NotAProgram: "no program",
 	})
 }

@@ -161,3 +161,13 @@ func TestIsBatch(t *testing.T) {
 		}
 	}
 }
+
+// TestPowerShellScript: the command is one literal of the script, whatever is
+// in it. What PowerShell makes of it is tested on Windows.
+func TestPowerShellScript(t *testing.T) {
+	const command = "'x' # }\n\"$y\" `"
+	got := powerShellScript(command)
+	if before, after, ok := strings.Cut(got, "="+powerShellLiteral(command)+";"); !ok || strings.ContainsAny(before+after, "\n#") {
+		t.Errorf("%s", got)
+	}
+}

@@ -269,8 +269,8 @@ func TestGitBash(t *testing.T) {
 // TestEnvironment: variables that hide from set reach the command.
 func TestEnvironment(t *testing.T) {
 	b := backendFor(t)
-	env := append(os.Environ(), "=Q:=Q:\\deep", "yieldshell_test=a=b", "YIELDSHELL_TEST=c d")
-	for prefix, want := range map[string]string{"=q": "=Q:=Q:\\deep\n", "yieldshell_test": "YIELDSHELL_TEST=c d\n"} {
+	env := append(os.Environ(), "=Q:=Q:\\deep", "procwindows_env=a=b", "PROCWINDOWS_ENV=c d")
+	for prefix, want := range map[string]string{"=q": "=Q:=Q:\\deep\n", "procwindows_env": "PROCWINDOWS_ENV=c d\n"} {
 		if code, stdout, _ := start(t, b, proc.Spec{Command: tool("env", prefix), Env: env}).finish(); code != 0 || stdout != want {
 			t.Errorf("%s: code %d, %q; want %q", prefix, code, stdout, want)
 		}

@@ -42,8 +42,8 @@ func TestCtrlC(t *testing.T) {
 	if d := time.Since(begun); d > promptly {
 		t.Errorf("it took %v", d)
 	}
-	if !onWine() && exit.Code != controlCExit {
-		t.Errorf("exit code %#x, want %#x", exit.Code, controlCExit)
+	if want := int64(controlCExit); !onWine() && exit.Code != want {
+		t.Errorf("exit code %#x, want %#x", exit.Code, want)
 	}
 }
 

@@ -30,6 +30,9 @@ type Helpers struct {
 	Unsupported proc.Signal
 	// TooLong is a length of command that the system refuses, or 0.
 	TooLong int
+	// Parallel is how many commands start at once in the test of that. Wine's
+	// cmd loses a child now and then when many do.
+	Parallel int
 	// NotAProgram is the content of a file that the system does not execute.
 	NotAProgram string
 }

@@ -439,7 +439,7 @@ func (s *suite) testIsolation(t *testing.T) {
 
 func (s *suite) testConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
-	for i := range 40 {
+	for i := range s.Parallel {
 		wg.Go(func() {
 			text := fmt.Sprintf("number %d", i)
 			r := s.startHelper(t, "say", text, text)

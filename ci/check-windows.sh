@@ -1,0 +1,39 @@
+#!/bin/sh
+# Runs the tests for Windows under Wine, on a Debian machine with Go:
+#
+#     ci/check-windows.sh               every package, then the program's own
+#                                       tests once more with a client on Linux
+#     ci/check-windows.sh ARGUMENT...   go test with these arguments instead
+#
+# On Windows itself, plain "go test ./..." does the same and more; README.md
+# in this folder says what Wine cannot show.
+set -eu
+cd "$(dirname "$0")/.."
+
+settings=$(ci/setup-wine.sh)
+eval "$settings"
+trap 'wineserver -k || true' EXIT # whatever a failed test has left
+
+export GOARCH=amd64 CGO_ENABLED=0 # of both sides
+
+# under_wine ARGUMENT...: go test for Windows. Packages take turns: Wine's server
+# is a single thread, and its cmd loses children under load.
+under_wine() {
+	GOOS=windows go test -overlay "$WINE_OVERLAY" -exec wine -p 1 -timeout 15m "$@"
+}
+
+if [ $# -gt 0 ]; then
+	under_wine "$@"
+	exit
+fi
+
+# There is no go command inside Wine to build the program with.
+program=$(mktemp -d)
+trap 'rm -rf "$program"; wineserver -k || true' EXIT
+GOOS=windows go build -o "$program/mcp-yieldshell.exe" ./cmd/mcp-yieldshell
+YIELDSHELL_TEST_BINARY=$(winepath -w "$program/mcp-yieldshell.exe")
+export YIELDSHELL_TEST_BINARY
+under_wine ./...
+
+echo "== a client on Linux"
+YIELDSHELL_TEST_BINARY=$program/mcp-yieldshell.exe YIELDSHELL_TEST_EXEC=wine go test ./cmd/mcp-yieldshell/e2e
