@@ -149,6 +149,19 @@ func (b *bench) drains() {
 	}
 }
 
+// rings: what a larger ring costs while it fills and when it is full.
+func (b *bench) rings() {
+	run := func(c *client) func() {
+		return func() { c.execute("seq 1 4000000", "yield_ms", 55000) }
+	}
+	small := startServer(b.server)
+	defer small.close()
+	large := startServer(b.server, "YIELDSHELL_MAX_BUFFER_BYTES="+strconv.Itoa(16<<20), "YIELDSHELL_MAX_RETAINED_PROCESSES=1")
+	defer large.close()
+	t := interleaved(9, run(small), run(large))
+	b.add("draining into a ring of 16 MB over one of 256 kB", ratio(t[1], t[0]), "x", 0, "%.0f ms, %.0f ms", ms(t[1]), ms(t[0]))
+}
+
 // writeNoise writes text in which one byte in ten is a random one above 0x7f.
 func writeNoise(path string) {
 	r := rand.New(rand.NewPCG(1, 2))
