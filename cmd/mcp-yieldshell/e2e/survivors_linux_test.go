@@ -179,21 +179,19 @@ func survive(t *testing.T, sh shape, end ending) {
 }
 
 // With the server and the supervisor gone at the same instant nobody is left
-// to follow the tree, but the shell itself must end. The supervisor is held
-// while the server dies, so that it has no time to act.
+// to follow the tree, but the shell itself must end. The server is held while
+// the supervisor dies, so that it has no time to act.
 func TestTheShellEndsEvenWithNobodyLeft(t *testing.T) {
 	t.Parallel()
 	s, m := start(t), marker(t)
 	r := s.Execute("exec sleep "+m, args{"yield_ms": 0})
 	mcptest.WaitMarked(t, prompt, m, 1)
 	supervisor := mcptest.Parent(r.ProcessID)
-	if err := syscall.Kill(supervisor, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	s.Kill()
+	s.Signal(syscall.SIGSTOP)
 	if !mcptest.Alive(r.ProcessID) {
 		t.Error("the shell was gone before its supervisor")
 	}
 	kill(t, supervisor)
+	s.Kill()
 	mcptest.WaitGone(t, goneBound, supervisor, r.ProcessID)
 }
