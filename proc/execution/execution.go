@@ -96,14 +96,14 @@ type Execution struct {
 	timeout      *time.Timer   // nil: none
 }
 
-func newExecution(r *Registry, req Request, p proc.Process) *Execution {
+func newExecution(r *Registry, req Request, p proc.Process, begun time.Time) *Execution {
 	e := &Execution{
 		registry:    r,
 		process:     p,
 		log:         buffer.NewLog(r.opts.BufferBytes),
 		command:     req.Secrets.Redact(req.Command),
 		dir:         req.Secrets.Redact(req.Dir),
-		started:     time.Now(),
+		started:     begun,
 		shellExited: make(chan struct{}),
 		done:        make(chan struct{}),
 		released:    make(chan struct{}),

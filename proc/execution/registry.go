@@ -99,12 +99,13 @@ func (r *Registry) Start(req Request) (*Execution, error) {
 		return nil, err
 	}
 	defer r.starting.Done()
+	begun := time.Now()
 	p, err := r.opts.Backend.Start(proc.Spec{Command: req.Command, Shell: req.Shell, Dir: req.Dir, Env: req.Env})
 	if err != nil {
 		r.unreserve()
 		return nil, err
 	}
-	e := newExecution(r, req, p)
+	e := newExecution(r, req, p, begun)
 	r.add(e)
 	e.begin(req)
 	return e, nil
