@@ -13,6 +13,7 @@ import (
 
 	"github.com/yieldshell/mcp-yieldshell/buffer"
 	"github.com/yieldshell/mcp-yieldshell/mcp/policy"
+	"github.com/yieldshell/mcp-yieldshell/proc"
 	"github.com/yieldshell/mcp-yieldshell/proc/execution"
 )
 
@@ -50,6 +51,10 @@ type Config struct {
 	// unlimited.
 	DefaultTimeout time.Duration
 
+	// Guarantees is what the system promises of descendants: the instructions
+	// claim no more.
+	Guarantees proc.Guarantees
+
 	// Version is the server's version.
 	Version string
 	// Logger takes the SDK's messages; nil drops them.
@@ -62,7 +67,7 @@ type Config struct {
 // texts holds the instructions, and for each tool its description and its
 // output schema.
 //
-//go:embed instructions.md tools
+//go:embed instructions.md best-effort.md tools
 var texts embed.FS
 
 // text returns an embedded file, which is known to exist since the package was
@@ -83,7 +88,7 @@ func NewServer(c Config) *sdk.Server {
 		Title:   "YieldShell MCP",
 		Version: c.Version,
 	}, &sdk.ServerOptions{
-		Instructions: text("instructions.md"),
+		Instructions: instructions(c.Guarantees),
 		Logger:       c.Logger,
 		// Not listed: logging, which stderr is for. The tools never change.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
@@ -100,6 +105,15 @@ func NewServer(c Config) *sdk.Server {
 	register(server, t.ps())
 	register(server, t.cleanup())
 	return server
+}
+
+// instructions are what a client tells the model of the server.
+func instructions(g proc.Guarantees) string {
+	lines := text("instructions.md")
+	if !g.Tree {
+		lines += text("best-effort.md")
+	}
+	return lines
 }
 
 // tools makes the tools' definitions.
