@@ -111,7 +111,7 @@ func NewServer(c Config) *sdk.Server {
 func instructions(g proc.Guarantees) string {
 	lines := text("instructions.md")
 	if !g.Tree {
-		lines += text("best-effort.md")
+		lines += "\n" + text("best-effort.md")
 	}
 	return lines
 }
