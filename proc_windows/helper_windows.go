@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -62,43 +63,70 @@ func help() error {
 	return json.NewEncoder(os.Stdout).Encode(visit(req))
 }
 
+const (
+	// For a moment while a process leaves a console, others on it cannot be
+	// attached to, with the error that means no console (seen on Wine under
+	// load). So that answer counts only when it is repeated.
+	attachTries = 3
+	attachPause = 50 * time.Millisecond
+)
+
 // visit goes through the consoles of the processes.
 func visit(req request) reply {
-	var r reply
-	deaf := syscall.NewCallback(func(uint32) uintptr { return 1 })
-	seen := make(map[int]bool)
-	for _, pid := range req.PIDs {
-		if seen[pid] {
-			continue
+	v := visitor{
+		request: req,
+		deaf:    syscall.NewCallback(func(uint32) uintptr { return 1 }),
+		seen:    make(map[int]bool),
+	}
+	ask := req.PIDs
+	for try := 1; ; try++ {
+		ask = slices.DeleteFunc(slices.Clone(ask), func(pid int) bool { return v.attach(pid) })
+		if len(ask) == 0 || try == attachTries {
+			v.reply.None = ask
+			return v.reply
 		}
-		freeConsole()
-		if err := attachConsole(uint32(pid)); err != nil {
-			if errors.Is(err, windows.ERROR_INVALID_HANDLE) { // as documented for no console
-				r.None = append(r.None, pid)
-			}
-			continue
-		}
-		list, err := consoleProcesses()
-		if err != nil {
-			continue
-		}
-		var here []int // who of the execution is on this console
-		for _, id := range list {
-			seen[int(id)] = true
-			if slices.Contains(req.PIDs, int(id)) {
-				here = append(here, int(id))
-			}
-		}
-		if isCommands(list, req) {
-			r.Attached = append(r.Attached, here...)
-		} else {
-			r.Detached = append(r.Detached, here...)
-		}
-		if req.Send && !slices.Contains(list, uint32(req.Server)) && send(req.Event, deaf) == nil {
-			r.Reached = append(r.Reached, here...)
+		time.Sleep(attachPause)
+	}
+}
+
+// visitor is a visit under way.
+type visitor struct {
+	request
+	reply
+	deaf uintptr      // a handler that makes this process deaf to events
+	seen map[int]bool // who is on the consoles that were visited
+}
+
+// attach does what was requested on the console of a process. It reports false
+// if there seems to be none.
+func (v *visitor) attach(pid int) bool {
+	if v.seen[pid] {
+		return true
+	}
+	freeConsole()
+	if err := attachConsole(uint32(pid)); err != nil {
+		return !errors.Is(err, windows.ERROR_INVALID_HANDLE) // documented: no console
+	}
+	list, err := consoleProcesses()
+	if err != nil {
+		return true
+	}
+	var here []int // who of the execution is on this console
+	for _, id := range list {
+		v.seen[int(id)] = true
+		if slices.Contains(v.PIDs, int(id)) {
+			here = append(here, int(id))
 		}
 	}
-	return r
+	if isCommands(list, v.request) {
+		v.Attached = append(v.Attached, here...)
+	} else {
+		v.Detached = append(v.Detached, here...)
+	}
+	if v.Send && !slices.Contains(list, uint32(v.Server)) && send(v.Event, v.deaf) == nil {
+		v.Reached = append(v.Reached, here...)
+	}
+	return true
 }
 
 // isCommands reports whether this process's console, which it shares with the

@@ -36,11 +36,14 @@ func TestAFolderThatIsNoneIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	dirs := []string{"missing", "file", "file/x"}
-	if posix { // Windows takes ".." off the text, without looking
-		dirs = append(dirs, "missing/..")
+	separator := `/`
+	if posixServer() {
+		dirs = append(dirs, "missing/..") // Windows takes ".." off the text, without looking
+	} else {
+		separator = `\\` // as the error quotes it
 	}
 	for _, dir := range dirs {
-		name := strings.ReplaceAll(filepath.FromSlash(dir), `\`, `\\`) // as the error quotes it
+		name := strings.ReplaceAll(dir, "/", separator)
 		refused(t, s.Execute("echo x > ran", args{"cwd": s.Dir + "/" + dir}), name)
 		refused(t, s.Execute("echo x > ran", args{"cwd": dir}), name)
 	}

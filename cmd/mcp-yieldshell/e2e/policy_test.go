@@ -21,10 +21,14 @@ var blockedByDefault = strings.Fields("KILLS_AGENT_PROCESS MODIFIES_OS_SETTINGS 
 
 func TestInvalidConfigurationStopsTheStart(t *testing.T) {
 	t.Parallel()
+	listSeparator := ":"
+	if !posixServer() {
+		listSeparator = ";"
+	}
 	for _, variable := range []string{
 		"YIELDSHELL_DENY_COMMAND_REGEX=(", "YIELDSHELL_ALLOW_COMMAND_REGEX=[", "YIELDSHELL_REDACT_ENV_REGEX=*",
 		"MCP_YIELDSHELL_BLOCKED_SIDE_EFFECTS=deletes_files", "MCP_YIELDSHELL_BLOCKED_SIDE_EFFECTS=DELETES_FILES,NOPE",
-		"YIELDSHELL_ALLOWED_CWDS=" + string(os.PathListSeparator),
+		"YIELDSHELL_ALLOWED_CWDS=" + listSeparator,
 	} {
 		t.Run(variable, func(t *testing.T) {
 			t.Parallel()
