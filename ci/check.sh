@@ -2,7 +2,7 @@
 # Everything that a change must pass, on a Debian machine with Go:
 #
 #     ci/check.sh            all of it
-#     ci/check.sh STEP...    some of it: install format vet lint test
+#     ci/check.sh STEP...    some of it: install format vet lint test windows
 #
 # It installs what it uses. Each step prints its name and how long it took.
 set -eu
@@ -67,12 +67,16 @@ step_test() {
 	CGO_ENABLED=1 go test -race -timeout 20m ./...
 }
 
-[ $# -gt 0 ] || set -- install format vet lint test
+step_windows() {
+	ci/check-windows.sh
+}
+
+[ $# -gt 0 ] || set -- install format vet lint test windows
 for step; do
 	case $step in
-	install | format | vet | lint | test) ;;
+	install | format | vet | lint | test | windows) ;;
 	*)
-		echo "ci/check.sh: unknown step $step; the steps are install format vet lint test" >&2
+		echo "ci/check.sh: unknown step $step; the steps are install format vet lint test windows" >&2
 		exit 2
 		;;
 	esac
