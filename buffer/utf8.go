@@ -132,14 +132,7 @@ func repairBlock(out *[outBlock]byte, in *[inBlock]byte, high uint64) (written, 
 func copyShort(out *[outBlock]byte, to int, in *[inBlock]byte, from, n int) int {
 	to &= outMask
 	from &= block - 1
-	w0 := binary.LittleEndian.Uint64(in[from:])
-	w1 := binary.LittleEndian.Uint64(in[from+8:])
-	w2 := binary.LittleEndian.Uint64(in[from+16:])
-	w3 := binary.LittleEndian.Uint64(in[from+24:])
-	binary.LittleEndian.PutUint64(out[to:], w0)
-	binary.LittleEndian.PutUint64(out[to+8:], w1)
-	binary.LittleEndian.PutUint64(out[to+16:], w2)
-	binary.LittleEndian.PutUint64(out[to+24:], w3)
+	*(*[short]byte)(out[to:]) = *(*[short]byte)(in[from:])
 	if n > short {
 		copy(out[to+short:], in[from+short:from+n])
 	}
