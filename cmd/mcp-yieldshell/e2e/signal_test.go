@@ -73,7 +73,7 @@ func TestTheGraceOfStopHasSensibleEdges(t *testing.T) {
 			eq(t, "signal", s.Call("read", r.On(nil)).Signal, "SIGKILL")
 		})
 	}
-	for _, grace := range []any{999999999999, 1e300} {
+	for _, grace := range []any{int64(999999999999), 1e300} {
 		t.Run(fmt.Sprint(grace), func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
