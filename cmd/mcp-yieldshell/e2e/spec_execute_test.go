@@ -172,7 +172,10 @@ func TestWaitBringsAllOutputBeforeTheExit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for range 10 {
-		r := s.Execute("sleep 0.1; seq 1 3000", args{"yield_ms": 0})
+		// It writes once the answer to execute is here, which would carry the
+		// output otherwise.
+		r := s.Execute("read go; seq 1 3000", args{"yield_ms": 0, "close_stdin": false})
+		eq(t, "ok", s.Call("write", r.On(args{"input": "\n"})).OK, true)
 		eq(t, "stdout", s.Call("wait", r.On(nil)).Stdout, numbers(3000))
 	}
 }
