@@ -27,13 +27,17 @@ if [ $# -gt 0 ]; then
 	exit
 fi
 
-# There is no go command inside Wine to build the program with.
-program=$(mktemp -d)
-trap 'rm -rf "$program"; wineserver -k || true' EXIT
-GOOS=windows go build -o "$program/mcp-yieldshell.exe" ./cmd/mcp-yieldshell
-YIELDSHELL_TEST_BINARY=$(winepath -w "$program/mcp-yieldshell.exe")
+e2e=./cmd/mcp-yieldshell/e2e
+# shellcheck disable=SC2046 # package paths hold no spaces
+under_wine $(GOOS=windows go list ./... | grep -v '/e2e$')
+
+# The tests of the whole program build it, but there is no go command in Wine.
+built=$(mktemp -d)
+trap 'rm -rf "$built"; wineserver -k || true' EXIT
+GOOS=windows go build -o "$built/mcp-yieldshell.exe" ./cmd/mcp-yieldshell
+YIELDSHELL_TEST_BINARY=$(winepath -w "$built/mcp-yieldshell.exe")
 export YIELDSHELL_TEST_BINARY
-under_wine ./...
+under_wine "$e2e"
 
 echo "== a client on Linux"
-YIELDSHELL_TEST_BINARY=$program/mcp-yieldshell.exe YIELDSHELL_TEST_EXEC=wine go test ./cmd/mcp-yieldshell/e2e
+YIELDSHELL_TEST_BINARY=$built/mcp-yieldshell.exe YIELDSHELL_TEST_EXEC=wine go test "$e2e"

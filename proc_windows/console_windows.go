@@ -28,7 +28,7 @@ func (b *backend) visitConsoles(ctx context.Context, req request) (reply, error)
 	}
 	cmd := exec.CommandContext(ctx, b.self, helperArg)
 	cmd.Stdin = bytes.NewReader(in)
-	cmd.WaitDelay = 100 * time.Millisecond
+	cmd.WaitDelay = time.Second
 	// Without a console, so that it can attach to others.
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.DETACHED_PROCESS}
 	out, err := cmd.Output()

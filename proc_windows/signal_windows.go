@@ -47,24 +47,20 @@ func (p *process) Signal(ctx context.Context, s proc.Signal) (proc.SignalReport,
 	if s == proc.SIGKILL {
 		return proc.SignalReport{Reached: len(pids)}, p.job.terminate(1)
 	}
-	r, err := p.send(ctx, windows.CTRL_C_EVENT, pids)
-	if err != nil {
+	if err := p.interrupt(ctx, pids); err != nil {
 		return proc.SignalReport{}, err
 	}
-	if len(r.Reached) == 0 {
-		p.endEach(r.None)
-	}
-	p.startPressing()
+	p.startPressing(pids)
 	return proc.SignalReport{Reached: len(pids)}, nil
 }
 
 // startPressing starts press, once, unless it is too late.
-func (p *process) startPressing() {
+func (p *process) startPressing(told []int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.pressing && !p.closed {
 		p.pressing = true
-		p.goroutines.Go(p.press)
+		p.goroutines.Go(func() { p.press(told) })
 	}
 }
 
@@ -81,23 +77,39 @@ func (p *process) send(ctx context.Context, event uint32, pids []int) (reply, er
 	return p.backend.visitConsoles(ctx, request{Send: true, Event: event, Title: p.title, Shell: p.pid, PIDs: pids})
 }
 
-// press follows Ctrl-C up:
+// interrupt sends Ctrl-C to the processes, and ends those that no event can
+// reach if that is all of them. Where some have a console, they may be about to
+// end the others in good order.
+func (p *process) interrupt(ctx context.Context, pids []int) error {
+	r, err := p.send(ctx, windows.CTRL_C_EVENT, pids)
+	if err != nil {
+		return err
+	}
+	if len(r.Reached) == 0 {
+		p.endEach(r.None)
+	}
+	return nil
+}
+
+// press follows Ctrl-C, which was sent to the processes in told, up:
 //
+//   - Once all of these have ended, what they have started meanwhile gets
+//     Ctrl-C as well. Before that it does not: it may be part of their end.
 //   - A cmd that runs a batch file answers Ctrl-C with a question on its
 //     stdin that nobody will answer. Once nothing else is left, it is ended.
 //   - After breakTime Ctrl-Break is sent, for those that ignore Ctrl-C, and
 //     processes without a console, which no event can reach, are ended.
 //
 // What lives on is left to Kill.
-func (p *process) press() {
-	prompt, brk := time.NewTimer(promptTime), time.NewTimer(breakTime)
-	defer prompt.Stop()
+func (p *process) press(told []int) {
+	settled, brk := time.NewTimer(promptTime), time.NewTimer(breakTime)
+	defer settled.Stop()
 	defer brk.Stop()
-	asked := false
+	due := false
 	for {
 		select {
-		case <-prompt.C:
-			asked = true
+		case <-settled.C:
+			due = true
 		case <-p.pressed:
 		case <-brk.C:
 			p.sendBreak()
@@ -106,12 +118,30 @@ func (p *process) press() {
 		case <-p.alive.Done():
 			return
 		}
-		if asked && p.onlyCmdLeft() {
-			if err := p.job.terminate(controlCExit); err != nil {
-				return // Kill will report it
-			}
+		if due {
+			told = p.pressOn(told)
 		}
 	}
+}
+
+// pressOn does the next step of press, if there is one, and returns who has
+// been told to end by now. What fails here is left to Kill.
+func (p *process) pressOn(told []int) []int {
+	pids, err := p.commandPIDs()
+	if err != nil || len(pids) == 0 {
+		return told
+	}
+	if onlyCmd(pids) {
+		_ = p.job.terminate(controlCExit)
+		return told
+	}
+	if slices.ContainsFunc(pids, func(pid int) bool { return slices.Contains(told, pid) }) {
+		return told
+	}
+	if err := p.interrupt(p.alive, pids); err != nil {
+		return told
+	}
+	return append(told, pids...)
 }
 
 func (p *process) sendBreak() {
@@ -124,11 +154,9 @@ func (p *process) sendBreak() {
 	}
 }
 
-// onlyCmdLeft reports whether every live process is cmd.
-func (p *process) onlyCmdLeft() bool {
-	pids, err := p.commandPIDs()
-	return err == nil && len(pids) > 0 &&
-		!slices.ContainsFunc(pids, func(pid int) bool { return !strings.EqualFold(identify(pid).name, "cmd.exe") })
+// onlyCmd reports whether every one of the processes is cmd.
+func onlyCmd(pids []int) bool {
+	return !slices.ContainsFunc(pids, func(pid int) bool { return !strings.EqualFold(identify(pid).name, "cmd.exe") })
 }
 
 // endEach ends processes that are still in the job.
