@@ -22,17 +22,29 @@ func Alive(pid int) bool {
 	return !slices.Contains(status, process.Zombie)
 }
 
-// Parent is the process's parent, or 0.
+// Parent is the process's parent, or 0. Windows goes on naming a parent that
+// has ended, whose id may be another process's by now: a younger one's.
 func Parent(pid int) int {
 	p, err := process.NewProcess(int32(pid))
 	if err != nil {
 		return 0
 	}
-	parent, err := p.Ppid()
+	id, err := p.Ppid()
 	if err != nil {
 		return 0
 	}
-	return int(parent)
+	parent, err := process.NewProcess(id)
+	if err != nil {
+		return 0
+	}
+	born, err := p.CreateTime()
+	if err != nil {
+		return 0
+	}
+	if parentBorn, err := parent.CreateTime(); err != nil || parentBorn > born {
+		return 0
+	}
+	return int(id)
 }
 
 // Processes lists all process ids.
