@@ -197,6 +197,9 @@ func (f *flow) takeBusy(o *output) bool {
 // look enters what has become readable at the end of the queue. The caller
 // holds mu.
 func (a *outputs) look(woken *output) {
+	if a.pair[0].closed && a.pair[1].closed {
+		return // the readiness is closed, too, and its number may be another's
+	}
 	for _, r := range a.ready.next(a.pair[0] == woken, a.pair[1] == woken) {
 		o := a.pair[r.index]
 		if o.closed || o.eof || o.err != nil {

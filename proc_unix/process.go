@@ -62,6 +62,16 @@ func (p *process) Stdout() proc.Output       { return p.pipes.stdout }
 func (p *process) Stderr() proc.Output       { return p.pipes.stderr }
 func (p *process) Events() <-chan proc.Event { return p.events }
 
+// begin takes the answer to a start. It returns the error number of a shell that
+// could not be started.
+func (p *process) begin(a answer) (unix.Errno, error) {
+	if a.kind == kindFailed {
+		return unix.Errno(a.value), nil
+	}
+	p.pid = a.value
+	return 0, nil
+}
+
 // take turns a report into events. Only the supervisor's reader calls it.
 func (p *process) take(r report) {
 	if r.shellExited {

@@ -152,6 +152,9 @@ func (s *supervisor) run() {
 			why = fmt.Errorf("%w: %v", errDied, state)
 		}
 	}
+	s.mu.Lock()
+	s.cause = why // for a start that waits for its answer
+	s.mu.Unlock()
 	if p != nil {
 		p.lose(why, s.backend.sweep(shell))
 	}
@@ -236,38 +239,47 @@ func (s *supervisor) start(p *process, req *startRequest, fds [3]int) (unix.Errn
 		<-s.gone
 		return 0, errUnheard
 	}
+	return s.awaitStart(p)
+}
+
+// awaitStart waits for the answer to a start.
+func (s *supervisor) awaitStart(p *process) (unix.Errno, error) {
 	silence := newSilence(silenceBound)
 	defer silence.Stop()
 	for {
 		select {
 		case a := <-p.started:
-			if a.kind == kindFailed {
-				return unix.Errno(a.value), nil
-			}
-			p.pid = a.value
-			return 0, nil
+			return p.begin(a)
 		case <-s.gone:
-			return 0, s.whyStartFailed()
+			return s.startAtEnd(p)
 		case <-silence.C:
 			if silence.lasts() {
 				s.abandon(errSilent)
 				<-s.gone
-				return 0, s.whyStartFailed()
+				return s.startAtEnd(p)
 			}
 		}
+	}
+}
+
+// startAtEnd is awaitStart once the supervisor has ended. That may be after
+// the command, and after the supervisor has retired: the answer counts.
+func (s *supervisor) startAtEnd(p *process) (unix.Errno, error) {
+	select {
+	case a := <-p.started:
+		return p.begin(a)
+	default:
+		return 0, s.whyStartFailed()
 	}
 }
 
 func (s *supervisor) whyStartFailed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.reset:
+	if s.reset {
 		return errUnheard
-	case s.cause != nil:
-		return s.cause
 	}
-	return errDied
+	return s.cause // which run leaves when it ends
 }
 
 // silence measures how long a supervisor has not answered. It takes two halves
