@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/keeper"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/tree"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/wire"
 )
 
 // Backend implements proc.Backend. Make it with New.
@@ -32,9 +35,10 @@ type Backend struct {
 	kin     map[int]*supervisor
 	// earlier are the children that this process had when New was called, from
 	// a wrapper script that became this program.
-	earlier map[identity]bool
+	earlier map[tree.Identity]bool
 
 	childSignals chan os.Signal
+	unheard      chan os.Signal // see heedIgnored
 	waking       sync.WaitGroup // the goroutine that wake is
 
 	supervisors sync.WaitGroup // their readers
@@ -47,12 +51,12 @@ var _ proc.Backend = (*Backend)(nil)
 // makes the process adopt the orphans of a supervisor that dies. See sweep
 // for what that means to children that others start.
 func New() (*Backend, error) {
-	closeOnExec(3)
+	keeper.CloseOnExec(3)
 	exe, err := executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	if err := adoptOrphans(); err != nil {
+	if err := tree.AdoptOrphans(); err != nil {
 		return nil, fmt.Errorf("adopt orphans: %w", err)
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -65,11 +69,24 @@ func New() (*Backend, error) {
 		kin:          make(map[int]*supervisor),
 		earlier:      children(),
 		childSignals: make(chan os.Signal, 1),
+		unheard:      make(chan os.Signal, 1),
 	}
 	b.pool.init(b.spawn)
 	signal.Notify(b.childSignals, unix.SIGCHLD)
+	b.heedIgnored()
 	b.waking.Go(b.wake)
 	return b, nil
+}
+
+// heedIgnored has the runtime handle the signals that the launcher ignored (as
+// nohup does) and that it would leave so. Nobody listens, so they still do
+// nothing here, but what this process starts gets their default disposition.
+func (b *Backend) heedIgnored() {
+	for _, sig := range []os.Signal{unix.SIGHUP, unix.SIGINT} {
+		if signal.Ignored(sig) {
+			signal.Notify(b.unheard, sig)
+		}
+	}
 }
 
 func (b *Backend) nameOf(pid int) string {
@@ -87,7 +104,7 @@ func (b *Backend) Guarantees() proc.Guarantees { return guarantees() }
 
 // closeBound is how long Close waits for the supervisors to end what they
 // still own.
-const closeBound = killBound + time.Second
+const closeBound = keeper.KillBound + time.Second
 
 // Close implements proc.Backend. It ends the supervisors, and with them
 // whatever they still own. One that does not come to an end, because its tree
@@ -108,6 +125,7 @@ func (b *Backend) Close() error {
 	case <-ended:
 	case <-bound.C:
 	}
+	signal.Stop(b.unheard)
 	signal.Stop(b.childSignals)
 	close(b.childSignals)
 	b.waking.Wait()
@@ -137,7 +155,7 @@ func (b *Backend) Start(spec proc.Spec) (proc.Process, error) {
 	return p, nil
 }
 
-func (b *Backend) start(spec proc.Spec, req *startRequest, ps *pipes) (*process, error) {
+func (b *Backend) start(spec proc.Spec, req *wire.StartRequest, ps *pipes) (*process, error) {
 	err := errDied
 	for range startTries {
 		var s *supervisor

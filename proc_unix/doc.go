@@ -13,8 +13,8 @@
 //	   │                    └── shell (session leader)
 //	   └──── three pipes ───────────┴── whatever it starts
 //
-// A program that imports the package becomes a supervisor in its init, if it
-// has been started as one, before most of its other packages are initialised.
+// A program that imports the package becomes a supervisor when it is
+// initialised, if it has been started as one: see keeper.
 //
 // What a system guarantees differs; Backend.Guarantees tells. On Linux the
 // tree is exact, and the server adopts what a killed supervisor leaves. On
@@ -22,10 +22,11 @@
 // followed on a best-effort basis, and elsewhere only the shell's process
 // group is owned.
 //
-// The server side is backend.go, pool.go, supervisor.go, process.go, pipe.go
-// and shell.go; the supervisor's side is keeper.go, kill.go and, for each
-// system, tree_*.go; wire.go is what they say to each other.
+// This package is the server's side: the pool of supervisors, one's hold on
+// each, and the pipes. Below it are keeper, the supervisor's side; wire, what
+// the two say to each other; tree, which finds and signals descendants; and
+// sys, the system calls of Linux that package syscall lacks.
 //
-// It may import proc, golang.org/x/sys/unix and those packages of the standard
-// library that do not depend on net: see init.go.
+// It may import proc, those four, golang.org/x/sys/unix and the standard
+// library.
 package procunix

@@ -2,12 +2,16 @@
 
 package procunix
 
-// A program initialises its packages in the order of their import paths,
-// those first whose dependencies are ready. So this init runs before those of
-// the many packages that depend on net, and a supervisor never carries their
-// memory, nor waits for them: it makes up a fifth of both.
+import (
+	"os"
+
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/keeper"
+)
+
+// A supervisor does not get as far as this, unless its server ended so early
+// that keeper did not know it for one. It must not go on as something else.
 func init() {
-	if isSupervisor() {
-		supervise()
+	if len(os.Args) == 1 && os.Args[0] == keeper.Name {
+		keeper.Main()
 	}
 }

@@ -11,11 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/keeper"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/wire"
 )
 
 // killSilenceBound is how long the end of a kill may take that the supervisor
 // has begun.
-const killSilenceBound = killBound + silenceBound
+const killSilenceBound = keeper.KillBound + silenceBound
 
 // process implements proc.Process.
 type process struct {
@@ -39,7 +41,7 @@ type process struct {
 
 // answer is what the supervisor says to a question.
 type answer struct {
-	kind    kind
+	kind    wire.Kind
 	value   int
 	payload []byte
 }
@@ -65,7 +67,7 @@ func (p *process) Events() <-chan proc.Event { return p.events }
 // begin takes the answer to a start. It returns the error number of a shell that
 // could not be started.
 func (p *process) begin(a answer) (unix.Errno, error) {
-	if a.kind == kindFailed {
+	if a.kind == wire.KindFailed {
 		return unix.Errno(a.value), nil
 	}
 	p.pid = a.value
@@ -73,14 +75,14 @@ func (p *process) begin(a answer) (unix.Errno, error) {
 }
 
 // take turns a report into events. Only the supervisor's reader calls it.
-func (p *process) take(r report) {
-	if r.shellExited {
+func (p *process) take(r wire.Report) {
+	if r.ShellExited {
 		p.events <- proc.Event{Kind: proc.ShellExited, Exit: exitOf(r)}
 	}
-	if r.sessionEmpty {
-		p.events <- proc.Event{Kind: proc.SessionEmpty, Detached: p.members(r.detached)}
+	if r.SessionEmpty {
+		p.events <- proc.Event{Kind: proc.SessionEmpty, Detached: p.members(r.Detached)}
 	}
-	if r.treeEmpty {
+	if r.TreeEmpty {
 		p.events <- proc.Event{Kind: proc.TreeEmpty}
 		p.finish()
 	}
@@ -98,24 +100,24 @@ func (p *process) finish() {
 	close(p.done)
 }
 
-func exitOf(r report) proc.Exit {
-	if r.signal == 0 {
-		return proc.Exit{Code: int64(r.code)}
+func exitOf(r wire.Report) proc.Exit {
+	if r.Signal == 0 {
+		return proc.Exit{Code: int64(r.Code)}
 	}
-	return proc.Exit{Code: -int64(r.signal), Signal: signalName(r.signal)}
+	return proc.Exit{Code: -int64(r.Signal), Signal: signalName(r.Signal)}
 }
 
 // answer passes on what the supervisor says to the open question.
-func (p *process) answer(f frame) {
+func (p *process) answer(f wire.Frame) {
 	select {
-	case p.answers <- answer{kind: f.kind, payload: append([]byte(nil), f.payload...)}:
+	case p.answers <- answer{kind: f.Kind, payload: append([]byte(nil), f.Payload...)}:
 	default: // nobody has asked that much
 	}
 }
 
 // ask sends a question and returns the answer of the kind wanted. It returns
 // proc.ErrGone when nothing is left that the question could be about.
-func (p *process) ask(ctx context.Context, q, want kind, payload ...int) ([]byte, error) {
+func (p *process) ask(ctx context.Context, q, want wire.Kind, payload ...int) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func (p *process) ask(ctx context.Context, q, want kind, payload ...int) ([]byte
 	}()
 	select {
 	case a := <-result:
-		if a.kind == kindGone {
+		if a.kind == wire.KindGone {
 			return nil, proc.ErrGone
 		}
 		return a.payload, nil
@@ -146,18 +148,18 @@ func (p *process) ask(ctx context.Context, q, want kind, payload ...int) ([]byte
 
 // put puts a question and waits for its answer. If none comes in time, the
 // supervisor is given up.
-func (p *process) put(q, want kind, payload []int) answer {
-	gone := answer{kind: kindGone}
+func (p *process) put(q, want wire.Kind, payload []int) answer {
+	gone := answer{kind: wire.KindGone}
 	select {
 	case <-p.done:
 		return gone
 	default:
 	}
-	b := beginFrame(nil, q, p.seq)
+	b := wire.Begin(nil, q, p.seq)
 	for _, v := range payload {
-		b = appendInt(b, v)
+		b = wire.AppendInt(b, v)
 	}
-	if err := p.s.send(endFrame(b), nil, sendBound); err != nil {
+	if err := p.s.send(wire.End(b), nil, sendBound); err != nil {
 		p.s.abandon(fmt.Errorf("ask the supervisor: %w", err))
 	}
 	silence := newSilence(silenceBound)
@@ -168,7 +170,7 @@ func (p *process) put(q, want kind, payload []int) answer {
 			switch a.kind {
 			case want:
 				return a
-			case kindKilling:
+			case wire.KindKilling:
 				silence.restart(killSilenceBound)
 			}
 		case <-p.done:
@@ -197,20 +199,20 @@ func (p *process) Signal(ctx context.Context, sig proc.Signal) (proc.SignalRepor
 	if n == 0 {
 		return proc.SignalReport{}, fmt.Errorf("%s: %w", sig, proc.ErrUnsupportedSignal)
 	}
-	payload, err := p.ask(ctx, kindSignal, kindSignaled, int(n))
+	payload, err := p.ask(ctx, wire.KindSignal, wire.KindSignaled, int(n))
 	if err != nil {
 		return proc.SignalReport{}, err
 	}
-	var r signaled
-	if err := r.parse(payload); err != nil {
+	var r wire.Signaled
+	if err := r.Parse(payload); err != nil {
 		return proc.SignalReport{}, err
 	}
-	return proc.SignalReport{Reached: r.reached, OnlyDefault: r.onlyDefault, Denied: r.denied}, nil
+	return proc.SignalReport{Reached: r.Reached, OnlyDefault: r.OnlyDefault, Denied: r.Denied}, nil
 }
 
 // Kill implements proc.Process.
 func (p *process) Kill(ctx context.Context) (proc.KillReport, error) {
-	payload, err := p.ask(ctx, kindKill, kindKilled)
+	payload, err := p.ask(ctx, wire.KindKill, wire.KindKilled)
 	if err == proc.ErrGone {
 		<-p.done
 		return proc.KillReport{Unkillable: p.left}, nil
@@ -218,33 +220,32 @@ func (p *process) Kill(ctx context.Context) (proc.KillReport, error) {
 	if err != nil {
 		return proc.KillReport{}, err
 	}
-	d := decoder{rest: string(payload)}
-	r := proc.KillReport{Unkillable: d.ints()}
-	return r, d.end()
+	left, err := wire.Ints(payload)
+	return proc.KillReport{Unkillable: left}, err
 }
 
 // Detached implements proc.Process. When nothing is left the list is empty.
 func (p *process) Detached(ctx context.Context) ([]proc.Member, error) {
 	l, err := p.list(ctx)
-	return p.members(l.detached), err
+	return p.members(l.Detached), err
 }
 
 // Attached implements proc.Process. When nothing is left the list is empty.
 func (p *process) Attached(ctx context.Context) ([]proc.Member, error) {
 	l, err := p.list(ctx)
-	return p.members(l.attached), err
+	return p.members(l.Attached), err
 }
 
-func (p *process) list(ctx context.Context) (listed, error) {
-	payload, err := p.ask(ctx, kindList, kindListed)
+func (p *process) list(ctx context.Context) (wire.Listed, error) {
+	payload, err := p.ask(ctx, wire.KindList, wire.KindListed)
 	if err == proc.ErrGone {
-		return listed{}, nil
+		return wire.Listed{}, nil
 	}
 	if err != nil {
-		return listed{}, err
+		return wire.Listed{}, err
 	}
-	var l listed
-	return l, l.parse(payload)
+	var l wire.Listed
+	return l, l.Parse(payload)
 }
 
 // Close implements proc.Process. When something lives that cannot be killed,

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/keeper"
 )
 
 // serverArg makes the test program a server of its own, for tests that end
@@ -109,10 +110,10 @@ func killServer(dir, command string) error {
 	fmt.Scanln(&line)
 	started := time.Now()
 	r, err := p.Kill(context.Background())
-	fmt.Println("unkillable", len(r.Unkillable), err, time.Since(started) < killBound)
+	fmt.Println("unkillable", len(r.Unkillable), err, time.Since(started) < keeper.KillBound)
 	started = time.Now()
 	err = b.Close()
-	fmt.Println("closed", err, time.Since(started) < killBound)
+	fmt.Println("closed", err, time.Since(started) < keeper.KillBound)
 	return nil
 }
 

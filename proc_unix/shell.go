@@ -13,13 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/wire"
 )
 
 const defaultShell = "/bin/sh"
 
 // prepare checks a specification as far as that is possible without a
 // process, and turns it into what execve takes.
-func prepare(spec proc.Spec) (*startRequest, error) {
+func prepare(spec proc.Spec) (*wire.StartRequest, error) {
 	if err := checkText(spec); err != nil {
 		return nil, &proc.StartError{Op: "command", Err: err}
 	}
@@ -34,7 +35,7 @@ func prepare(spec proc.Spec) (*startRequest, error) {
 	if err != nil {
 		return nil, &proc.StartError{Op: "shell", Err: fmt.Errorf("cannot run shell %q: %w", name, err)}
 	}
-	return &startRequest{path: path, dir: spec.Dir, argv: arguments(name, spec.Command), env: spec.Env}, nil
+	return &wire.StartRequest{Path: path, Dir: spec.Dir, Argv: arguments(name, spec.Command), Env: spec.Env}, nil
 }
 
 // arguments is the argument list for a shell. The first one is the name as it
@@ -153,7 +154,7 @@ func cause(err error) error {
 }
 
 // startFailure explains what execve, or what leads up to it, has refused.
-func startFailure(spec proc.Spec, req *startRequest, errno unix.Errno) error {
+func startFailure(spec proc.Spec, req *wire.StartRequest, errno unix.Errno) error {
 	if err := checkDir(spec.Dir); err != nil { // it changed since
 		return &proc.StartError{Op: "cwd", Err: err}
 	}
@@ -170,6 +171,6 @@ func startFailure(spec proc.Spec, req *startRequest, errno unix.Errno) error {
 	return &proc.StartError{Op: "start", Err: errno}
 }
 
-func shellError(req *startRequest, err error) error {
-	return &proc.StartError{Op: "shell", Err: fmt.Errorf("cannot run shell %q: %w", req.argv[0], err)}
+func shellError(req *wire.StartRequest, err error) error {
+	return &proc.StartError{Op: "shell", Err: fmt.Errorf("cannot run shell %q: %w", req.Argv[0], err)}
 }

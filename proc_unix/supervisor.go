@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/keeper"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/wire"
 )
 
 // sendBound is how long the server's end of the socket may take a frame, and
@@ -77,12 +80,9 @@ func (b *Backend) spawn() (*supervisor, error) {
 func (b *Backend) startSupervisor(s *supervisor, socket *os.File) error {
 	b.kinMu.RLock()
 	defer b.kinMu.RUnlock()
-	p, err := os.StartProcess(b.executable, []string{supervisorName}, &os.ProcAttr{
-		Dir: "/",
-		// One thread at a time is enough, and saves memory. So does not
-		// collecting garbage, which there is little of before it is
-		// retired; the limit is for those that look at large trees.
-		Env:   []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=6MiB"},
+	p, err := os.StartProcess(b.executable, []string{keeper.Name}, &os.ProcAttr{
+		Dir:   "/",
+		Env:   keeper.Environment(),
 		Files: []*os.File{b.devNull, b.devNull, b.devNull, socket},
 		Sys:   supervisorAttr(),
 	})
@@ -124,11 +124,11 @@ func (b *Backend) allSupervisors() []*supervisor {
 // it. It is the only goroutine that a supervisor has.
 func (s *supervisor) run() {
 	defer close(s.gone)
-	fr := frameReader{read: s.conn.Read}
+	frames := wire.NewReader(s.conn.Read)
 	var err error
 	for err == nil {
-		var f frame
-		if f, err = fr.next(); err == nil {
+		var f wire.Frame
+		if f, err = frames.Next(); err == nil {
 			err = s.handle(f)
 		}
 	}
@@ -167,40 +167,39 @@ func (b *Backend) forget(pid int) {
 }
 
 // handle takes one frame. An error means that the supervisor is of no use.
-func (s *supervisor) handle(f frame) error {
+func (s *supervisor) handle(f wire.Frame) error {
 	s.mu.Lock()
 	p := s.cur
-	if p == nil || f.seq != s.seq {
+	if p == nil || f.Seq != s.seq {
 		s.mu.Unlock()
 		return nil // about an execution that is over
 	}
 	s.mu.Unlock()
-	switch f.kind {
-	case kindStarted, kindFailed:
-		d := decoder{rest: string(f.payload)}
-		v := d.int()
-		if err := d.end(); err != nil {
+	switch f.Kind {
+	case wire.KindStarted, wire.KindFailed:
+		v, err := wire.Int(f.Payload)
+		if err != nil {
 			return err
 		}
-		if f.kind == kindFailed {
+		if f.Kind == wire.KindFailed {
 			s.free()
 		} else {
 			s.setShell(v)
 		}
-		p.started <- answer{kind: f.kind, value: v}
-	case kindReport:
-		var r report
-		if err := r.parse(f.payload); err != nil {
+		p.started <- answer{kind: f.Kind, value: v}
+	case wire.KindReport:
+		var r wire.Report
+		if err := r.Parse(f.Payload); err != nil {
 			return err
 		}
-		if r.shellExited {
+		if r.ShellExited {
 			s.setShell(0)
 		}
-		if r.treeEmpty {
+		if r.TreeEmpty {
 			s.free()
 		}
 		p.take(r)
-	case kindGone:
+	case wire.KindGone:
 		// What it asked about has ended, and the report says so.
 	default:
 		p.answer(f)
@@ -225,14 +224,14 @@ func (s *supervisor) free() {
 // start asks for the shell. It returns the error number of a shell that could
 // not be started; errUnheard if the supervisor has certainly done nothing;
 // and any other error after the supervisor, and all that it had, has ended.
-func (s *supervisor) start(p *process, req *startRequest, fds [3]int) (unix.Errno, error) {
+func (s *supervisor) start(p *process, req *wire.StartRequest, fds [3]int) (unix.Errno, error) {
 	s.mu.Lock()
 	s.seq++
 	s.cur = p
 	p.seq = s.seq
 	s.mu.Unlock()
 
-	b := endFrame(req.append(beginFrame(nil, kindStart, p.seq)))
+	b := wire.End(req.Append(wire.Begin(nil, wire.KindStart, p.seq)))
 	s.spent += startCost + 2*len(b)
 	if err := s.send(b, unix.UnixRights(fds[:]...), sendBound); err != nil {
 		s.abandon(err)
@@ -328,9 +327,9 @@ func (s *supervisor) send(b, rights []byte, bound time.Duration) error {
 	var n int
 	var sendErr error
 	err = conn.Write(func(fd uintptr) bool {
-		n, sendErr = unix.SendmsgN(int(fd), b, rights, nil, sendFlags)
+		n, sendErr = unix.SendmsgN(int(fd), b, rights, nil, unix.MSG_NOSIGNAL)
 		for sendErr == unix.EINTR {
-			n, sendErr = unix.SendmsgN(int(fd), b, rights, nil, sendFlags)
+			n, sendErr = unix.SendmsgN(int(fd), b, rights, nil, unix.MSG_NOSIGNAL)
 		}
 		return sendErr != unix.EAGAIN
 	})

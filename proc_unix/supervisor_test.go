@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/wire"
 )
 
 // A short command can be over, and its supervisor retired and gone, before the
@@ -16,13 +18,13 @@ func TestAStartThatWasAnsweredBeforeTheSupervisorEnded(t *testing.T) {
 	s := &supervisor{gone: gone, cause: errDied}
 	for range 200 { // select takes any case that is ready
 		p := newProcess(s, nil)
-		p.started <- answer{kind: kindStarted, value: 42}
+		p.started <- answer{kind: wire.KindStarted, value: 42}
 		if errno, err := s.awaitStart(p); errno != 0 || err != nil || p.pid != 42 {
 			t.Fatalf("awaitStart = %v, %v with pid %d; want 0, nil with pid 42", errno, err, p.pid)
 		}
 	}
 	p := newProcess(s, nil)
-	p.started <- answer{kind: kindFailed, value: int(unix.ENOENT)}
+	p.started <- answer{kind: wire.KindFailed, value: int(unix.ENOENT)}
 	if errno, err := s.awaitStart(p); errno != unix.ENOENT || err != nil {
 		t.Errorf("awaitStart = %v, %v; want ENOENT, nil", errno, err)
 	}

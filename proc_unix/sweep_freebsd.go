@@ -6,6 +6,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/keeper"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/tree"
+)
+
+const (
+	minSweepBackoff = 200 * time.Microsecond
+	maxSweepBackoff = 20 * time.Millisecond
 )
 
 // sweep ends what a dead supervisor has left to this process: every
@@ -21,8 +29,8 @@ func (b *Backend) sweep(int) []int {
 	if err != nil {
 		return nil
 	}
-	deadline := time.Now().Add(killBound)
-	for backoff := minBackoff; ; backoff = min(2*backoff, maxBackoff) {
+	deadline := time.Now().Add(keeper.KillBound)
+	for backoff := minSweepBackoff; ; backoff = min(2*backoff, maxSweepBackoff) {
 		left, beyond := b.sweepRound(session)
 		if len(left) == beyond || time.Now().After(deadline) {
 			return left
@@ -35,19 +43,19 @@ func (b *Backend) sweep(int) []int {
 // sweepRound kills and reaps what is there now. It returns who is left, and
 // how many of them may not be killed.
 func (b *Backend) sweepRound(session int) (left []int, beyond int) {
-	for _, i := range descendants() {
-		m, ok := i.member()
-		if !ok || b.isKin(m.pid) || m.live() && m.sid == session {
+	var t tree.Tree
+	for _, m := range t.Collect() {
+		if b.isKin(m.PID) || m.Live() && m.SID == session {
 			continue
 		}
-		if !m.live() {
-			if m.direct && i.flags&infoZombie != 0 && m.pid != int(i.subtree) {
-				_, _ = unix.Wait4(m.pid, nil, unix.WNOHANG, nil) // fails if it is nobody's any more
+		if !m.Live() {
+			if m.Adopted {
+				_, _ = unix.Wait4(m.PID, nil, unix.WNOHANG, nil) // fails if it is nobody's any more
 			}
 			continue
 		}
-		left = append(left, m.pid)
-		if unix.Kill(m.pid, unix.SIGKILL) == unix.EPERM {
+		left = append(left, m.PID)
+		if unix.Kill(m.PID, unix.SIGKILL) == unix.EPERM {
 			beyond++
 		}
 	}

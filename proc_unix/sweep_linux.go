@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/keeper"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/tree"
 )
 
 // sweep ends what a dead supervisor has left to this process: every child
@@ -17,10 +20,10 @@ import (
 func (b *Backend) sweep(int) []int {
 	b.kinMu.Lock()
 	defer b.kinMu.Unlock()
-	s := sweeper{isKin: b.isKin, earlier: b.earlier, deadline: time.Now().Add(killBound)}
-	s.tree.open()
+	s := sweeper{isKin: b.isKin, earlier: b.earlier, deadline: time.Now().Add(keeper.KillBound)}
+	s.tree.Open()
 	var err error
-	if s.session, err = unix.Getsid(0); err != nil || !s.tree.ours {
+	if s.session, err = unix.Getsid(0); err != nil || !s.tree.Ours() {
 		return nil
 	}
 	for {
@@ -34,52 +37,52 @@ func (b *Backend) sweep(int) []int {
 }
 
 // children returns the children that this process has now.
-func children() map[identity]bool {
-	var t tree
-	t.open()
-	ids := make(map[identity]bool)
-	if t.ours {
-		for _, m := range t.collectChildren() {
-			ids[m.identity] = true
+func children() map[tree.Identity]bool {
+	var t tree.Tree
+	t.Open()
+	ids := make(map[tree.Identity]bool)
+	if t.Ours() {
+		for _, m := range t.Children() {
+			ids[m.Identity] = true
 		}
 	}
 	return ids
 }
 
 type sweeper struct {
-	tree     tree
+	tree     tree.Tree
 	session  int
 	isKin    func(int) bool
-	earlier  map[identity]bool // safe as long as they live
+	earlier  map[tree.Identity]bool // safe as long as they live
 	deadline time.Time
 }
 
 // round kills and reaps the children that are there now.
 func (s *sweeper) round() (left []int, ended int) {
 	strangers := s.strangers()
-	killGroups(strangers) // at once, for the server may be next to be killed
+	tree.KillGroups(strangers) // at once, for the server may be next to be killed
 	owned := strangers
-	if !s.tree.scan {
-		owned = s.tree.descend(slices.Clone(strangers))
+	if !s.tree.Scans() {
+		owned = s.tree.Descend(slices.Clone(strangers))
 	}
 	for _, m := range owned {
 		// An error means that it will not end, which the wait finds out.
-		_ = s.tree.signal(m, unix.SIGKILL)
+		_ = s.tree.Signal(m, unix.SIGKILL)
 	}
 	for _, m := range strangers {
 		if s.reap(m) {
 			ended++
 		} else {
-			left = append(left, m.pid)
+			left = append(left, m.PID)
 		}
 	}
 	return left, ended
 }
 
-func (s *sweeper) strangers() []member {
-	var ms []member
-	for _, m := range s.tree.collectChildren() {
-		safe := m.sid == s.session || s.isKin(m.pid) || m.live() && s.earlier[m.identity]
+func (s *sweeper) strangers() []tree.Member {
+	var ms []tree.Member
+	for _, m := range s.tree.Children() {
+		safe := m.SID == s.session || s.isKin(m.PID) || m.Live() && s.earlier[m.Identity]
 		if !safe {
 			ms = append(ms, m)
 		}
@@ -89,14 +92,14 @@ func (s *sweeper) strangers() []member {
 
 // reap waits for a child's end, which needs no time unless the child may not
 // be killed or hangs in the kernel.
-func (s *sweeper) reap(m member) bool {
-	if unix.Kill(m.pid, 0) != unix.EPERM {
-		s.awaitEnd(m.pid)
+func (s *sweeper) reap(m tree.Member) bool {
+	if unix.Kill(m.PID, 0) != unix.EPERM {
+		s.awaitEnd(m.PID)
 	}
 	for {
-		pid, err := unix.Wait4(m.pid, nil, unix.WNOHANG, nil)
+		pid, err := unix.Wait4(m.PID, nil, unix.WNOHANG, nil)
 		if err != unix.EINTR {
-			return pid == m.pid || err == unix.ECHILD
+			return pid == m.PID || err == unix.ECHILD
 		}
 	}
 }

@@ -1,23 +1,22 @@
 //go:build unix
 
-package procunix
+package keeper
 
 import (
-	"os"
-	"strconv"
+	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/tree"
 )
 
 // closeOnExecIn marks the descriptors that a folder lists, from first on.
 func closeOnExecIn(dir string, first int) {
-	entries, err := os.ReadDir(dir)
+	fds, err := tree.Numbers(dir)
 	if err != nil {
 		return // nothing tells which there are
 	}
-	for _, e := range entries {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
-			unix.CloseOnExec(fd)
+	for _, fd := range fds {
+		if fd >= first {
+			syscall.CloseOnExec(fd)
 		}
 	}
 }

@@ -1,43 +1,23 @@
 //go:build unix
 
-package procunix
+package keeper
 
 import (
-	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/tree"
+	"github.com/yieldshell/mcp-yieldshell/proc_unix/wire"
 )
 
 const (
-	supervisorName = "yieldshell-supervisor"
-	controlFD      = 3 // the supervisor's end of the socket
-
 	// A process that leaves the shell's session makes no event. Most do so
 	// right after the shell's end; the others are found at a slow pace.
 	firstRecheck = 25 * time.Millisecond
 	nextRecheck  = time.Second
 )
-
-// isSupervisor reports whether this process has been started as a supervisor.
-func isSupervisor() bool {
-	return len(os.Args) == 1 && os.Args[0] == supervisorName
-}
-
-// supervise is the supervisor's main function. It does not return.
-func supervise() {
-	closeOnExec(controlFD)
-	shield()
-	k := &keeper{exits: make(chan struct{}, 1)}
-	k.in.read = k.receive
-	k.claimErr = k.tree.claim()
-	go k.serve()
-	k.serve()
-}
 
 // keeper is the supervisor. Two goroutines take turns: one reads the socket,
 // and when it has started a shell it follows that tree until it is empty,
@@ -48,7 +28,7 @@ func supervise() {
 // is none here that returns.
 type keeper struct {
 	turn sync.Mutex // held by the thread that reads the socket
-	in   frameReader
+	in   *wire.Reader
 	fds  []int // descriptors received and not yet used
 	lost bool  // the kernel has dropped descriptors that did not fit
 
@@ -59,7 +39,7 @@ type keeper struct {
 	// a direct child cannot pass to a stranger while it is signalled. It
 	// also orders what is sent.
 	mu   sync.Mutex
-	tree tree
+	tree tree.Tree
 	out  []byte
 
 	// The execution.
@@ -67,11 +47,11 @@ type keeper struct {
 	shell   int  // process and session id
 	running bool // something is left of it
 	exited  bool // the shell has been reaped
-	exit    unix.WaitStatus
+	exit    syscall.WaitStatus
 	told    bool // the shell's end has been reported
 	empty   bool // the session's emptiness has been reported
 	killing bool // who is in the session matters to nobody, and takes time to find out
-	witness member
+	witness tree.Member
 	recheck *time.Timer
 }
 
@@ -91,20 +71,20 @@ func (k *keeper) serve() {
 // readUntilStart serves requests until one has started a shell.
 func (k *keeper) readUntilStart() {
 	for {
-		f, err := k.in.next()
+		f, err := k.in.Next()
 		if err != nil {
 			k.end()
 		}
-		switch f.kind {
-		case kindStart:
+		switch f.Kind {
+		case wire.KindStart:
 			if k.start(f) {
 				return
 			}
-		case kindSignal:
+		case wire.KindSignal:
 			k.signal(f)
-		case kindKill:
+		case wire.KindKill:
 			k.kill(f)
-		case kindList:
+		case wire.KindList:
 			k.list(f)
 		default:
 			k.end() // a stream that makes no sense is as good as closed
@@ -126,14 +106,14 @@ func (k *keeper) end() {
 func (k *keeper) receive(p []byte) (int, error) {
 	var oob [64]byte
 	for {
-		n, oobn, flags, _, err := unix.Recvmsg(controlFD, p, oob[:], receiveFlags)
-		if err == unix.EINTR {
+		n, oobn, flags, _, err := syscall.Recvmsg(ControlFD, p, oob[:], receiveFlags)
+		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil {
 			return 0, err
 		}
-		k.lost = k.lost || flags&unix.MSG_CTRUNC != 0
+		k.lost = k.lost || flags&syscall.MSG_CTRUNC != 0
 		if oobn > 0 {
 			k.collectFDs(oob[:oobn])
 		}
@@ -142,19 +122,19 @@ func (k *keeper) receive(p []byte) (int, error) {
 }
 
 func (k *keeper) collectFDs(oob []byte) {
-	msgs, err := unix.ParseSocketControlMessage(oob)
+	msgs, err := syscall.ParseSocketControlMessage(oob)
 	if err != nil {
 		k.lost = true
 		return
 	}
 	for i := range msgs {
-		fds, err := unix.ParseUnixRights(&msgs[i])
+		fds, err := syscall.ParseUnixRights(&msgs[i])
 		if err != nil {
 			k.lost = true
 			continue
 		}
 		for _, fd := range fds {
-			unix.CloseOnExec(fd)
+			syscall.CloseOnExec(fd)
 		}
 		k.fds = append(k.fds, fds...)
 	}
@@ -162,55 +142,55 @@ func (k *keeper) collectFDs(oob []byte) {
 
 func (k *keeper) closeFDs() {
 	for _, fd := range k.fds {
-		unix.Close(fd)
+		syscall.Close(fd)
 	}
 	k.fds = k.fds[:0]
 	k.lost = false
 }
 
 // start starts the shell, and reports whether there is one to follow.
-func (k *keeper) start(f frame) bool {
+func (k *keeper) start(f wire.Frame) bool {
 	defer k.closeFDs()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	pid, err := k.fork(f)
 	if err != nil {
-		errno, ok := err.(unix.Errno)
+		errno, ok := err.(syscall.Errno)
 		if !ok {
-			errno = unix.EPROTO
+			errno = syscall.EPROTO
 		}
-		k.send(kindFailed, f.seq, func(b []byte) []byte { return appendInt(b, int(errno)) })
+		k.send(wire.KindFailed, f.Seq, func(b []byte) []byte { return wire.AppendInt(b, int(errno)) })
 		return false
 	}
-	k.seq, k.shell = f.seq, pid
+	k.seq, k.shell = f.Seq, pid
 	k.running = true
 	k.exited, k.told, k.empty, k.killing = false, false, false, false
-	k.witness = member{}
-	k.tree.begin(pid)
-	k.send(kindStarted, f.seq, func(b []byte) []byte { return appendInt(b, pid) })
+	k.witness = tree.Member{}
+	k.tree.Begin(pid)
+	k.send(wire.KindStarted, f.Seq, func(b []byte) []byte { return wire.AppendInt(b, pid) })
 	return true
 }
 
-func (k *keeper) fork(f frame) (int, error) {
+func (k *keeper) fork(f wire.Frame) (int, error) {
 	if k.claimErr != nil {
 		return 0, k.claimErr
 	}
 	if k.running {
-		return 0, unix.EBUSY
+		return 0, syscall.EBUSY
 	}
 	if k.lost {
-		return 0, unix.EMFILE
+		return 0, syscall.EMFILE
 	}
-	var req startRequest
-	if err := req.parse(f.payload); err != nil {
+	var req wire.StartRequest
+	if err := req.Parse(f.Payload); err != nil {
 		return 0, err
 	}
 	if len(k.fds) != 3 {
-		return 0, unix.EPROTO
+		return 0, syscall.EPROTO
 	}
-	return syscall.ForkExec(req.path, req.argv, &syscall.ProcAttr{
-		Dir:   req.dir,
-		Env:   req.env,
+	return syscall.ForkExec(req.Path, req.Argv, &syscall.ProcAttr{
+		Dir:   req.Dir,
+		Env:   req.Env,
 		Files: []uintptr{uintptr(k.fds[0]), uintptr(k.fds[1]), uintptr(k.fds[2])},
 		Sys:   shellAttr(),
 	})
@@ -219,7 +199,7 @@ func (k *keeper) fork(f frame) (int, error) {
 // follow reaps until nothing is left of the execution.
 func (k *keeper) follow() {
 	for {
-		k.tree.wait(k.exited) // which only this goroutine changes now
+		k.tree.Wait(k.exited) // which only this goroutine changes now
 		k.mu.Lock()
 		done := k.reap()
 		k.mu.Unlock()
@@ -236,14 +216,14 @@ func (k *keeper) follow() {
 // reap collects the children that have ended, and reports what follows from
 // it. It returns true when there is nothing left.
 func (k *keeper) reap() bool {
-	k.tree.update()
+	k.tree.Update()
 	for {
-		var ws unix.WaitStatus
-		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG, nil)
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil)
 		switch {
-		case err == unix.EINTR:
+		case err == syscall.EINTR:
 		case err != nil: // ECHILD: no child is left
-			empty := adopts || !anyLive(k.tree.collect())
+			empty := tree.Adopts || !tree.AnyLive(k.tree.Collect())
 			k.running = !empty
 			k.tell(empty)
 			return empty
@@ -258,23 +238,23 @@ func (k *keeper) reap() bool {
 
 // tell reports what is new, in one frame. The caller holds mu.
 func (k *keeper) tell(treeEmpty bool) {
-	r := report{treeEmpty: treeEmpty}
+	r := wire.Report{TreeEmpty: treeEmpty}
 	if k.exited && !k.told {
 		k.told = true
-		r.shellExited = true
+		r.ShellExited = true
 		if k.exit.Signaled() {
-			r.signal = int(k.exit.Signal())
+			r.Signal = int(k.exit.Signal())
 		} else {
-			r.code = k.exit.ExitStatus()
+			r.Code = k.exit.ExitStatus()
 		}
 	}
 	if k.exited && !k.empty && (!k.killing || treeEmpty) {
-		r.sessionEmpty, r.detached = k.sessionEmpty(treeEmpty)
-		k.empty = r.sessionEmpty
+		r.SessionEmpty, r.Detached = k.sessionEmpty(treeEmpty)
+		k.empty = r.SessionEmpty
 	}
 	k.scheduleRecheck()
-	if r.shellExited || r.sessionEmpty || r.treeEmpty {
-		k.send(kindReport, k.seq, r.append)
+	if r.ShellExited || r.SessionEmpty || r.TreeEmpty {
+		k.send(wire.KindReport, k.seq, r.Append)
 	}
 }
 
@@ -285,7 +265,7 @@ func (k *keeper) sessionEmpty(treeEmpty bool) (bool, []int) {
 		return true, nil
 	}
 	// Usually whoever kept the session alive last time still does.
-	if k.witness.pid != 0 && k.tree.still(k.witness, k.shell) {
+	if k.witness.PID != 0 && k.tree.Still(k.witness, k.shell) {
 		return false, nil
 	}
 	ms, ok := k.snapshot()
@@ -295,12 +275,12 @@ func (k *keeper) sessionEmpty(treeEmpty bool) (bool, []int) {
 	var detached []int
 	for _, m := range ms {
 		switch {
-		case !m.live():
-		case m.sid == k.shell:
+		case !m.Live():
+		case m.SID == k.shell:
 			k.witness = m
 			return false, nil
 		default:
-			detached = append(detached, m.pid)
+			detached = append(detached, m.PID)
 		}
 	}
 	return true, detached
@@ -337,11 +317,11 @@ const snapshotTries = 8
 // snapshot lists the owned processes. A process that is re-parented during a
 // walk could be missed, so only two equal walks in a row count. It reports
 // whether there were two.
-func (k *keeper) snapshot() ([]member, bool) {
-	before := k.tree.collect()
+func (k *keeper) snapshot() ([]tree.Member, bool) {
+	before := k.tree.Collect()
 	for range snapshotTries {
-		now := k.tree.collect()
-		if sameMembers(before, now) {
+		now := k.tree.Collect()
+		if tree.Same(before, now) {
 			return now, true
 		}
 		before = now
@@ -349,64 +329,44 @@ func (k *keeper) snapshot() ([]member, bool) {
 	return before, false
 }
 
-func anyLive(ms []member) bool {
-	return slices.ContainsFunc(ms, member.live)
-}
-
-func sameMembers(a, b []member) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	seen := make(map[identity]member, len(a))
-	for _, m := range a {
-		seen[m.identity] = m
-	}
-	for _, m := range b {
-		if was, ok := seen[m.identity]; !ok || was.sid != m.sid || was.live() != m.live() {
-			return false
-		}
-	}
-	return true
-}
-
 // current reports whether f is about the execution that runs, and otherwise
 // answers it. The caller holds mu.
-func (k *keeper) current(f frame) bool {
-	if k.running && f.seq == k.seq {
+func (k *keeper) current(f wire.Frame) bool {
+	if k.running && f.Seq == k.seq {
 		return true
 	}
-	k.send(kindGone, f.seq, func(b []byte) []byte { return b })
+	k.send(wire.KindGone, f.Seq, func(b []byte) []byte { return b })
 	return false
 }
 
-func (k *keeper) list(f frame) {
+func (k *keeper) list(f wire.Frame) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.current(f) {
 		return
 	}
-	var l listed
+	var l wire.Listed
 	ms, _ := k.snapshot()
 	for _, m := range ms {
 		switch {
-		case !m.live() || m.pid == k.shell || m.pid < 0:
-		case m.sid == k.shell:
-			l.attached = append(l.attached, m.pid)
+		case !m.Live() || m.PID == k.shell || m.PID < 0:
+		case m.SID == k.shell:
+			l.Attached = append(l.Attached, m.PID)
 		default:
-			l.detached = append(l.detached, m.pid)
+			l.Detached = append(l.Detached, m.PID)
 		}
 	}
-	k.send(kindListed, f.seq, l.append)
+	k.send(wire.KindListed, f.Seq, l.Append)
 }
 
 // send sends one frame. If the server is gone, the thread that reads the
 // socket knows it. The caller holds mu.
-func (k *keeper) send(kd kind, seq uint32, payload func([]byte) []byte) {
-	b := endFrame(payload(beginFrame(k.out[:0], kd, seq)))
+func (k *keeper) send(kind wire.Kind, seq uint32, payload func([]byte) []byte) {
+	b := wire.End(payload(wire.Begin(k.out[:0], kind, seq)))
 	k.out = b
 	for len(b) > 0 {
-		n, err := unix.SendmsgN(controlFD, b, nil, nil, sendFlags)
-		if err == unix.EINTR {
+		n, err := syscall.SendmsgN(ControlFD, b, nil, nil, sendFlags)
+		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil {

@@ -1,12 +1,6 @@
-package procunix
+package tree
 
-import (
-	"syscall"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/yieldshell/mcp-yieldshell/proc"
-)
+import "golang.org/x/sys/unix"
 
 // macOS gives orphans to launchd and lets nobody else adopt them. The session
 // survives that, so what is attached is known exactly. What has left the
@@ -14,28 +8,25 @@ import (
 // events, after which the process table is read. A process that forks twice
 // and leaves the session faster than that gets away.
 
-const adopts = false
+// Adopts reports whether orphans become children of the process that calls
+// AdoptOrphans, so that its tree is empty when it has no child.
+const Adopts = false
 
-func adoptOrphans() error { return nil }
-
-func guarantees() proc.Guarantees {
-	return proc.Guarantees{Tree: false, SurvivesServerKill: true}
-}
-
-func shellAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+// AdoptOrphans does nothing here.
+func AdoptOrphans() error { return nil }
 
 // tracker remembers the members, so that they stay members when their parents
 // end.
 type tracker struct {
-	known map[identity]bool
+	known map[Identity]bool
 }
 
-func (tr *tracker) begin(t *tree) {
-	tr.known = make(map[identity]bool)
+func (tr *tracker) begin(t *Tree) {
+	tr.known = make(map[Identity]bool)
 	tr.update(t)
 }
 
-func (tr *tracker) update(t *tree) { tr.collect(t) }
+func (tr *tracker) update(t *Tree) { tr.collect(t) }
 
 // szomb and sstop are states of <sys/proc.h>.
 const (
@@ -43,10 +34,10 @@ const (
 	szomb = 5
 )
 
-func (tr *tracker) collect(t *tree) []member {
+func (tr *tracker) collect(t *Tree) []Member {
 	table, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
-		return groupMember(t.shell)
+		return group(t.shell)
 	}
 	all := make([]entry, 0, len(table))
 	for i := range table {
@@ -56,52 +47,52 @@ func (tr *tracker) collect(t *tree) []member {
 	for found := true; found; { // until no process has an owned parent any more
 		found = false
 		for _, e := range all {
-			if owned[e.pid] || !tr.owns(t, e, owned) {
+			if owned[e.PID] || !tr.owns(t, e, owned) {
 				continue
 			}
-			owned[e.pid] = true
+			owned[e.PID] = true
 			found = true
 		}
 	}
-	var ms []member
-	now := make(map[identity]bool, len(owned))
+	var ms []Member
+	now := make(map[Identity]bool, len(owned))
 	for _, e := range all {
-		if !owned[e.pid] {
+		if !owned[e.PID] {
 			continue
 		}
-		ms = append(ms, e.member)
-		now[e.identity] = true
-		if e.live() && !tr.known[e.identity] {
+		ms = append(ms, e.Member)
+		now[e.Identity] = true
+		if e.Live() && !tr.known[e.Identity] {
 			// It fails if the process has just ended.
-			_ = t.watch(e.pid, unix.EVFILT_PROC, unix.NOTE_FORK|unix.NOTE_EXIT)
+			_ = t.watch(e.PID, unix.EVFILT_PROC, unix.NOTE_FORK|unix.NOTE_EXIT)
 		}
 	}
 	tr.known = now
 	return ms
 }
 
-func (tr *tracker) owns(t *tree, e entry, owned map[int]bool) bool {
-	return e.sid == t.shell || tr.known[e.identity] || owned[e.ppid]
+func (tr *tracker) owns(t *Tree, e entry, owned map[int]bool) bool {
+	return e.SID == t.shell || tr.known[e.Identity] || owned[e.ppid]
 }
 
 // entry is one process of the process table.
 type entry struct {
-	member
+	Member
 	ppid int
 }
 
 func newEntry(k *unix.KinfoProc) entry {
 	start := k.Proc.P_starttime
 	e := entry{ppid: int(k.Eproc.Ppid)}
-	e.identity = identity{pid: int(k.Proc.P_pid), start: uint64(start.Sec)*1e6 + uint64(start.Usec)}
-	e.pgid = int(k.Eproc.Pgid)
+	e.Identity = Identity{PID: int(k.Proc.P_pid), start: uint64(start.Sec)*1e6 + uint64(start.Usec)}
+	e.PGID = int(k.Eproc.Pgid)
 	// A zombie has no session any more, and needs none.
-	e.sid, _ = unix.Getsid(e.pid)
+	e.SID, _ = unix.Getsid(e.PID)
 	switch k.Proc.P_stat {
 	case szomb:
-		e.state = stateZombie
+		e.State = Zombie
 	case sstop:
-		e.state = stateStopped
+		e.State = Stopped
 	}
 	return e
 }

@@ -1,15 +1,12 @@
 //go:build freebsd && (amd64 || arm64 || riscv64)
 
-package procunix
+package tree
 
 import (
 	"runtime"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/yieldshell/mcp-yieldshell/proc"
 )
 
 // FreeBSD makes a process the reaper of its descendants and lists them
@@ -54,21 +51,13 @@ func procctl(cmd int, data unsafe.Pointer) error {
 	return nil
 }
 
-const adopts = true
+// Adopts reports whether orphans become children of the process that calls
+// AdoptOrphans, so that its tree is empty when it has no child.
+const Adopts = true
 
-// adoptOrphans makes this process the parent of descendants whose own parent
+// AdoptOrphans makes this process the parent of descendants whose own parent
 // has ended.
-func adoptOrphans() error { return procctl(procReapAcquire, nil) }
-
-func guarantees() proc.Guarantees {
-	return proc.Guarantees{Tree: true, SurvivesServerKill: true}
-}
-
-// shellAttr gives the shell a session of its own, and ties it to the
-// supervisor.
-func shellAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-}
+func AdoptOrphans() error { return procctl(procReapAcquire, nil) }
 
 // descendants lists the processes whose reaper this one is.
 func descendants() []reaperInfo {
@@ -96,31 +85,35 @@ func descendants() []reaperInfo {
 	}
 }
 
-func (i reaperInfo) member() (member, bool) {
-	m := member{identity: identity{pid: int(i.pid)}, direct: i.flags&infoChild != 0}
+func (i reaperInfo) member() (Member, bool) {
+	m := Member{
+		Identity: Identity{PID: int(i.pid)},
+		Direct:   i.flags&infoChild != 0,
+		Adopted:  i.flags&infoChild != 0 && i.pid != i.subtree,
+	}
 	switch {
 	case i.flags&(infoZombie|infoExiting) != 0:
-		m.state = stateZombie
+		m.State = Zombie
 		return m, true
 	case i.flags&infoStopped != 0:
-		m.state = stateStopped
+		m.State = Stopped
 	}
 	var err error
-	if m.sid, err = unix.Getsid(m.pid); err != nil {
+	if m.SID, err = unix.Getsid(m.PID); err != nil {
 		return m, false
 	}
-	m.pgid, err = unix.Getpgid(m.pid)
+	m.PGID, err = unix.Getpgid(m.PID)
 	return m, err == nil
 }
 
 // tracker has nothing to remember: the kernel does.
 type tracker struct{}
 
-func (*tracker) begin(*tree)  {}
-func (*tracker) update(*tree) {}
+func (*tracker) begin(*Tree)  {}
+func (*tracker) update(*Tree) {}
 
-func (*tracker) collect(*tree) []member {
-	var ms []member
+func (*tracker) collect(*Tree) []Member {
+	var ms []Member
 	for _, i := range descendants() {
 		if m, ok := i.member(); ok {
 			ms = append(ms, m)

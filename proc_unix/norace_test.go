@@ -1,0 +1,5 @@
+//go:build !race
+
+package procunix
+
+const shadow = 1

@@ -1,0 +1,7 @@
+//go:build race
+
+package procunix
+
+// shadow is how much of its own memory the race detector keeps for a
+// program's, besides that.
+const shadow = 5
