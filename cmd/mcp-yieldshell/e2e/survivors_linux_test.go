@@ -81,7 +81,7 @@ var endings = []ending{
 	{name: "stop", run: func(t *testing.T, s *mcptest.Server, r *mcptest.Result, _ int) {
 		eq(t, "stopped", s.Call("stop", r.On(args{"force_after_ms": 1000})).Stopped, true)
 	}},
-	{name: "timeout", patient: true, limit: 6000, run: func(t *testing.T, s *mcptest.Server, r *mcptest.Result, _ int) {
+	{name: "timeout", patient: true, limit: 15000, run: func(t *testing.T, s *mcptest.Server, r *mcptest.Result, _ int) {
 		eq(t, "status", s.Call("wait", r.On(args{"timeout_ms": 50000})).Status, "timed_out")
 	}},
 	{name: "end of stdin", patient: true, serverEnds: true, run: func(t *testing.T, s *mcptest.Server, _ *mcptest.Result, _ int) {
