@@ -765,13 +765,7 @@ func TestUnkillable(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can set this up")
 	}
-	dir := realTempDir(t)
-	for d := dir; d != "/"; d = filepath.Dir(d) {
-		if err := os.Chmod(d, 0o755|os.ModeSticky); err != nil {
-			break
-		}
-	}
-	copyFile(t, os.Args[0], dir+"/test", 0o755)
+	dir := publicDir(t)
 	copyFile(t, os.Args[0], dir+"/root", 0o755|os.ModeSetuid)
 	cmd := exec.Command(dir+"/test", serverArg, "kill", dir, "./root test-server root / up & wait")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -789,6 +783,70 @@ func TestUnkillable(t *testing.T) {
 	s.cmd.Process.Kill()
 	for _, pid := range inDir(dir) {
 		unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+// publicDir is a temporary folder with the test program that every user may
+// use.
+func publicDir(t *testing.T) string {
+	dir := realTempDir(t)
+	for d := dir; d != "/"; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755|os.ModeSticky); err != nil {
+			break
+		}
+	}
+	copyFile(t, os.Args[0], dir+"/test", 0o755)
+	return dir
+}
+
+// TestHidden: where /proc shows a user no process that must not be looked into,
+// not even an own one, such processes are owned like any other.
+func TestHidden(t *testing.T) {
+	const launcher = `mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"`
+	if out, err := exec.Command("unshare", "-m", "sh", "-c", launcher, "sh", "true").CombinedOutput(); err != nil {
+		t.Skipf("this user may not hide processes: %s", out)
+	}
+	dir := publicDir(t)
+	// What a program does that holds secrets, so that nobody reads its memory.
+	hidden := fmt.Sprintf(`perl -e 'syscall(%d, %d, 0); system $ARGV[0]; $| = 1; print "up\n"; sleep 1000' `, unix.SYS_PRCTL, unix.PR_SET_DUMPABLE)
+	const afterShell = `"while kill -0 $$ 2>/dev/null; do sleep 0.01; done"`
+	for _, c := range []struct{ name, command, want string }{
+		{"shell", `exec ` + hidden + `true`, "attached 0 detached 0 reached 1"},
+		{"attached", hidden + `true & wait`, "attached 1 detached 0 reached 2"},
+		{"without shell", hidden + afterShell + ` &`, "attached 1 detached 0 reached 1"},
+		{"detached", `setsid ` + hidden + afterShell + ` &`, "attached 0 detached 1 reached 1"},
+		{"with a child", `setsid ` + hidden + `"setsid sleep 1000 & "` + afterShell + ` &`, "attached 0 detached 2 reached 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := func(mode string) *server {
+				s := startServerCmd(t, exec.Command("unshare", "-m", "sh", "-c", launcher, "sh",
+					dir+"/test", serverArg, mode, dir, c.command))
+				if got := s.line(t); got != "up" {
+					t.Fatal(got)
+				}
+				return s
+			}
+			s := run("count")
+			fmt.Fprintln(s.stdin, "go")
+			if got := s.line(t); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+			s.stdin.Close()
+			awaitEmpty(t, dir, 10*time.Second)
+
+			s = run("kill")
+			fmt.Fprintln(s.stdin, "go")
+			if got := s.line(t); got != "unkillable 0 <nil> true" {
+				t.Error(got)
+			}
+			awaitEmpty(t, dir, 5*time.Second)
+
+			s = run("hold")
+			for _, pid := range s.supervisors(t) {
+				unix.Kill(pid, unix.SIGKILL)
+			}
+			awaitEmpty(t, dir, 5*time.Second)
+		})
 	}
 }
 

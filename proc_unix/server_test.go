@@ -40,6 +40,7 @@ var serverModes = map[string]func(dir, command string) error{
 	"limit": limitServer,
 	"run":   runServer,
 	"root":  becomeRoot,
+	"count": countServer,
 }
 
 // becomeRoot is what a setuid program does that its caller may not signal.
@@ -115,6 +116,38 @@ func killServer(dir, command string) error {
 	err = b.Close()
 	fmt.Println("closed", err, time.Since(started) < keeper.KillBound)
 	return nil
+}
+
+// countServer starts the command, and on a line of input says how many
+// processes it has and how many of them SIGTERM has reached.
+func countServer(dir, command string) error {
+	b, err := New()
+	if err != nil {
+		return err
+	}
+	p, err := serverStart(b, dir, command)
+	if err != nil {
+		return err
+	}
+	var line string
+	fmt.Scanln(&line)
+	ctx := context.Background()
+	attached, err := p.Attached(ctx)
+	if err != nil {
+		return err
+	}
+	detached, err := p.Detached(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := p.Signal(ctx, "SIGTERM")
+	if err != nil {
+		return err
+	}
+	fmt.Println("attached", len(attached), "detached", len(detached), "reached", r.Reached)
+	for range p.Events() {
+	}
+	return b.Close()
 }
 
 // limitServer runs out of descriptors and comes back.

@@ -32,6 +32,9 @@ const (
 	Zombie
 )
 
+// hidden reports whether the system did not tell when the process was started.
+func (m Member) hidden() bool { return m.start == 0 }
+
 // Live reports whether the process has not ended.
 func (m Member) Live() bool { return m.State != Zombie }
 

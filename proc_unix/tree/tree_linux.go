@@ -149,12 +149,36 @@ func (t *Tree) children(pids []int, pid, threads int) []int {
 	}
 	tasks, err := Numbers(string(appendPath(t.path[:0], pid, "/task")))
 	if err != nil {
-		return pids // it has ended
+		return t.childrenOfHidden(pids, pid)
 	}
 	for _, task := range tasks {
 		pids = appendNumbers(pids, t.read(t.childrenPath(pid, task)))
 	}
 	return pids
+}
+
+// childrenOfHidden appends the children of a process that has ended, or that
+// /proc does not show: those that it does show name their parent.
+func (t *Tree) childrenOfHidden(pids []int, pid int) []int {
+	if !exists(pid) {
+		return pids
+	}
+	all, err := Numbers("/proc")
+	if err != nil {
+		return pids
+	}
+	for _, child := range all {
+		if st, ok := t.stat(child); ok && st.ppid == pid {
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}
+
+// exists reports whether there is a process, ended or not, with this id.
+func exists(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || err == syscall.EPERM
 }
 
 // scanAll finds the descendants by their parents' ids among all processes.
@@ -216,7 +240,8 @@ func (t *Tree) Signal(m Member, sig syscall.Signal) error {
 
 func (t *Tree) same(m Member) bool {
 	st, ok := t.stat(m.PID)
-	return ok && st.start == m.start
+	now := st.member(m.Direct)
+	return ok && now.Identity == m.Identity && (!m.hidden() || now.SID == m.SID && now.PGID == m.PGID)
 }
 
 // HasDefault reports whether the signal has its default effect on the
@@ -290,11 +315,13 @@ func (t *Tree) stat(pid int) (status, bool) {
 	return st, true
 }
 
-// hiddenStat stands in for stat where /proc does not show other users'
-// processes (hidepid). The kernel tells the session all the same. Its parent
-// cannot be checked, but it cannot be signalled either.
+// hiddenStat stands in for stat where /proc does not show every process
+// (hidepid): those of other users are not there, nor are this user's own that
+// must not be looked into, such as ssh-agent, or ping with its capability. The
+// kernel tells their sessions all the same, but not their parents or how old
+// they are.
 func (t *Tree) hiddenStat(pid int) (status, bool) {
-	if syscall.Kill(pid, 0) != syscall.EPERM {
+	if !exists(pid) {
 		return status{}, false
 	}
 	st := status{Identity: Identity{PID: pid}, letter: 'S', ppid: unknownParent}
