@@ -68,7 +68,7 @@ works() {
 story "checksums"
 # Users find all files in one folder.
 mkdir "$work/download"
-cp "$dist"/*.* "$dist"/mcpb/* "$work/download"
+find "$dist" "$dist/mcpb" -maxdepth 1 -type f -exec cp {} "$work/download" \;
 (cd "$work/download" && sha256sum -c --quiet checksums.txt)
 echo "   $(wc -l <"$dist/checksums.txt") files"
 
@@ -102,16 +102,16 @@ for file in LICENSE README.md CHANGELOG.md man/mcp-yieldshell.1 \
 	completions/mcp-yieldshell.fish completions/mcp-yieldshell.ps1; do
 	[ -s "$work/archive/$file" ] || fail "the archive lacks $file"
 done
-man -l "$work/archive/man/mcp-yieldshell.1" | grep -q "$version" || fail "the manual page does not name the version"
+MANWIDTH=100 man -l "$work/archive/man/mcp-yieldshell.1" | grep -q "$version" || fail "the manual page does not name the version"
 
 story "the archive for Windows"
 if command -v wine >/dev/null 2>&1; then
 	mkdir "$work/windows"
 	bsdtar -xf "$dist/mcp-yieldshell_${version}_windows_amd64.zip" -C "$work/windows"
 	(
-		HOME=$(getent passwd "$(id -u)" | cut -d: -f6)
-		settings=$(ci/setup-wine.sh)
+		settings=$(ci/setup-wine.sh "$tools/wine")
 		eval "$settings"
+		trap 'wineserver -k' EXIT
 		works wine "$work/windows/mcp-yieldshell.exe"
 	)
 else
