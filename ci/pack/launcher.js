@@ -18,19 +18,19 @@ try {
   process.exit(1);
 }
 
-const child = spawn(binary, process.argv.slice(2), { stdio: 'inherit', windowsHide: true });
-
-child.on('error', (error) => {
-  console.error(`mcp-yieldshell: ${error.message}`);
-  process.exit(1);
-});
-
 // A terminal sends Ctrl-C to both; a second one would cut the server's grace.
 for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) {
   process.on(signal, () => {
     if (signal !== 'SIGINT' || !isatty(0)) child.kill(signal);
   });
 }
+
+const child = spawn(binary, process.argv.slice(2), { stdio: 'inherit', windowsHide: true });
+
+child.on('error', (error) => {
+  console.error(`mcp-yieldshell: ${error.message}`);
+  process.exit(1);
+});
 
 // End as it ended.
 child.on('exit', (code, signal) => {
