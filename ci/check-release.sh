@@ -4,10 +4,11 @@
 #
 #     ci/check-release.sh [FOLDER]
 #
-# FOLDER gets the release's files; by default they are removed afterwards. What
+# FOLDER gets the release's files; without it they are removed afterwards. What
 # has no tool here is left out, and said: the image needs a Docker daemon, the
 # SBOMs need syft. Signing needs an identity, so only the real release signs.
 set -eu
+folder=${1:+$(realpath -m "$1")}
 cd "$(dirname "$0")/.."
 . ci/need.sh
 
@@ -36,33 +37,32 @@ docker info >/dev/null 2>&1 || skip=$skip,docker
 command -v syft >/dev/null 2>&1 || skip=$skip,sbom
 echo "left out of this snapshot: $skip"
 
-# A clone holds what is committed, and lies in another folder every time.
-snapshot() { # FOLDER COMMAND...
-	git clone -q --no-local . "$1"
-	(
-		cd "$1"
-		shift
-		"$goreleaser" "$@" --snapshot --clean
-	)
-}
-snapshot "$work/one" release --skip="$skip"
-dist=$work/one/dist
+# A clone holds what is committed, and nothing changes in it meanwhile.
+git clone -q --no-local . "$work/one"
+cd "$work/one"
+"$goreleaser" release --snapshot --clean --skip="$skip"
+version=$(sed -n 's/.*"version":"\([^"]*\)".*/\1/p' dist/metadata.json)
+ci/pack-release.sh dist "$version"
 
-version=$(sed -n 's/.*"version":"\([^"]*\)".*/\1/p' "$dist/metadata.json")
-ci/pack-release.sh "$dist" "$version"
-
-echo "== the same commit gives the same binary"
-snapshot "$work/two" build --single-target --skip=post-hooks --output "$work/again"
-host=$(go env GOOS)_$(go env GOARCH)
-cmp "$work/again" "$(echo "$dist/mcp-yieldshell_${host}_"*/mcp-yieldshell)"
+echo "== docs/install.md says how to build the same bytes, in any folder"
+git clone -q --no-local . "$work/two"
+(
+	cd "$work/two"
+	CGO_ENABLED=0 go build -trimpath -buildvcs=true -ldflags "-s -w \
+		-X main.version=$version \
+		-X main.commit=$(git rev-parse HEAD) \
+		-X main.date=$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" \
+		./cmd/mcp-yieldshell
+)
+cmp "$work/two/mcp-yieldshell" dist/mcp-yieldshell_"$(go env GOOS)_$(go env GOARCH)"_*/mcp-yieldshell
 
 echo "== server.json fits the registry's schema"
 registry=$(go mod download -json "$REGISTRY" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
-go run ./ci/pack schema -schema "$registry/internal/validators/schemas/2025-12-11.json" "$dist/server.json"
+go run ./ci/pack schema -schema "$registry/internal/validators/schemas/2025-12-11.json" dist/server.json
 
-ci/test-release.sh "$dist" "$version"
+ci/test-release.sh dist "$version"
 
-if [ $# -gt 0 ]; then
-	rm -rf "$1"
-	mv "$dist" "$1"
+if [ -n "$folder" ]; then
+	mkdir -p "$folder"
+	cp -r dist/. "$folder"
 fi
