@@ -2,7 +2,8 @@
 # Everything that a change must pass, on a Debian machine with Go:
 #
 #     ci/check.sh            install format vet lint test
-#     ci/check.sh STEP...    some of these; quick: the short tests; windows: under Wine
+#     ci/check.sh STEP...    some of these; quick: the short tests; windows: under Wine;
+#                            release: a snapshot of a release, and tests of it
 #
 # It installs what it uses. Each step prints its name and how long it took.
 set -eu
@@ -13,20 +14,7 @@ STATICCHECK=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VET="linux/amd64 linux/arm darwin/arm64 windows/amd64 windows/386 freebsd/amd64 openbsd/amd64 netbsd/amd64 dragonfly/amd64"
 LINT="linux/amd64 darwin/arm64 freebsd/amd64 windows/amd64 windows/arm64 windows/386"
 
-# need FILE PACKAGE: installs a Debian package unless the file or command is
-# there already.
-need() {
-	if command -v "$1" >/dev/null 2>&1 || [ -e "$1" ]; then
-		return
-	fi
-	if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-		echo "ci/check.sh: $1 is missing; on Debian: apt-get install $2" >&2
-		exit 1
-	fi
-	[ -n "${APT_UPDATED:-}" ] || apt-get update -qq >/dev/null
-	APT_UPDATED=1
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
-}
+. ci/need.sh
 
 step_install() {
 	need gcc gcc # the race detector is linked with it
@@ -81,12 +69,16 @@ step_windows() {
 	ci/check-windows.sh
 }
 
+step_release() {
+	ci/check-release.sh
+}
+
 [ $# -gt 0 ] || set -- install format vet lint test
 for step; do
 	case $step in
-	install | format | vet | lint | test | quick | windows) ;;
+	install | format | vet | lint | test | quick | windows | release) ;;
 	*)
-		echo "ci/check.sh: unknown step $step; the steps are install format vet lint test quick windows" >&2
+		echo "ci/check.sh: unknown step $step; the steps are install format vet lint test quick windows release" >&2
 		exit 2
 		;;
 	esac

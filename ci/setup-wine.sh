@@ -11,28 +11,14 @@
 # missing, which takes root.
 set -eu
 
+# shellcheck source=ci/need.sh
+. "$(dirname "$0")/need.sh"
+
 folder=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/mcp-yieldshell-wine}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 
 say() { echo "ci/setup-wine.sh: $*" >&2; }
-
-# need COMMAND PACKAGE...: installs the packages unless the command is there.
-need() {
-	command=$1
-	shift
-	if command -v "$command" >/dev/null 2>&1; then
-		return
-	fi
-	if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-		say "$command is missing; on Debian: apt-get install $*"
-		exit 1
-	fi
-	say "installing $*"
-	[ -n "${updated:-}" ] || apt-get update -qq >/dev/null
-	updated=1
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
-}
 
 need wine wine wine64
 need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64

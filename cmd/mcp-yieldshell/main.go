@@ -40,36 +40,10 @@ func run(ctx context.Context, args []string, sys system) int {
 	if len(args) == 0 {
 		return serve(ctx, sys)
 	}
-	switch args[0] {
-	case "call":
-		return call(ctx, args[1:], sys)
-	case "version", "--version", "-version", "-v", "-V":
-		fmt.Fprintln(sys.stdout, currentBuild().String())
-		return exitOK
-	case "help", "--help", "-help", "-h", "-?":
-		fmt.Fprint(sys.stdout, usage)
-		return exitOK
+	if c, ok := findCommand(args[0]); ok {
+		return c.run(ctx, args[1:], sys)
 	}
-	fmt.Fprintf(sys.stderr, "mcp-yieldshell: unknown command %q; the commands are call, version and help, and without one it serves MCP on stdin and stdout\n",
-		strings.ToValidUTF8(args[0], "\uFFFD"))
+	fmt.Fprintf(sys.stderr, "mcp-yieldshell: unknown command %q; the commands are %s, and without one it serves MCP on stdin and stdout\n",
+		strings.ToValidUTF8(args[0], "\uFFFD"), commandNames())
 	return exitUsage
 }
-
-const usage = `mcp-yieldshell - a shell server for AI agents (Model Context Protocol on stdio)
-
-  mcp-yieldshell                          serve on stdin and stdout; an MCP client starts it so
-  mcp-yieldshell call TOOL ['JSON']       start a server, call one tool, print the result
-                      --json              print the result as JSON
-                      -                   in place of JSON: read it from stdin
-  mcp-yieldshell version                  print the version
-  mcp-yieldshell help                     print this
-
-The tools: execute read write wait stop ps cleanup. An example:
-
-  mcp-yieldshell call execute '{"command": "echo hello", "side_effects": ["NONE"]}'
-
-A call ends with its server, and with it everything that it started. Its exit
-status is 0, or 1 if the tool reported an error, 2 if the call was misspelt,
-130 if it was interrupted. The server reads its configuration from the
-environment (YIELDSHELL_*); the README lists the variables.
-`

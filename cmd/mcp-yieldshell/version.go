@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // Set by the linker in a release: -X main.version=1.2.3 and so on. A build
@@ -27,7 +28,7 @@ func currentBuild() build {
 	b := build{version, commit, date}
 	info, ok := debug.ReadBuildInfo()
 	if ok && b.Version == "" && info.Main.Version != "(devel)" {
-		b.Version = info.Main.Version
+		b.Version = strings.TrimPrefix(info.Main.Version, "v") // as the linker is told it
 	}
 	if b.Version == "" {
 		b.Version = "devel"

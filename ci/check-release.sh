@@ -1,0 +1,68 @@
+#!/bin/sh
+# Makes a snapshot of a release from the last commit and tests its files, on a
+# Debian machine with Go, Python and npm:
+#
+#     ci/check-release.sh [FOLDER]
+#
+# FOLDER gets the release's files; without it they are removed afterwards. What
+# has no tool here is left out, and said: the image needs a Docker daemon, the
+# SBOMs need syft. Signing needs an identity, so only the real release signs.
+set -eu
+folder=${1:+$(realpath -m "$1")}
+cd "$(dirname "$0")/.."
+. ci/need.sh
+
+need git git
+need gzip gzip
+need man man-db
+need bsdtar libarchive-tools
+need go golang
+need npm npm
+
+GORELEASER=github.com/goreleaser/goreleaser/v2@v2.15.1
+REGISTRY=github.com/modelcontextprotocol/registry@v1.8.9
+
+tools=${XDG_CACHE_HOME:-$HOME/.cache}/mcp-yieldshell-release
+mkdir -p "$tools"
+[ -x "$tools/goreleaser" ] || GOBIN=$tools go install "$GORELEASER"
+goreleaser=$tools/goreleaser
+
+"$goreleaser" check
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+skip=sign
+docker info >/dev/null 2>&1 || skip=$skip,docker
+command -v syft >/dev/null 2>&1 || skip=$skip,sbom
+echo "left out of this snapshot: $skip"
+
+# A clone holds what is committed, and nothing changes in it meanwhile.
+git clone -q --no-local . "$work/one"
+cd "$work/one"
+"$goreleaser" release --snapshot --clean --skip="$skip"
+version=$(sed -n 's/.*"version":"\([^"]*\)".*/\1/p' dist/metadata.json)
+ci/pack-release.sh dist "$version"
+
+echo "== docs/install.md says how to build the same bytes, in any folder"
+git clone -q --no-local . "$work/two"
+(
+	cd "$work/two"
+	CGO_ENABLED=0 go build -trimpath -buildvcs=true -ldflags "-s -w \
+		-X main.version=$version \
+		-X main.commit=$(git rev-parse HEAD) \
+		-X main.date=$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" \
+		./cmd/mcp-yieldshell
+)
+cmp "$work/two/mcp-yieldshell" dist/mcp-yieldshell_"$(go env GOOS)_$(go env GOARCH)"_*/mcp-yieldshell
+
+echo "== server.json fits the registry's schema"
+registry=$(go mod download -json "$REGISTRY" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+go run ./ci/pack schema -schema "$registry/internal/validators/schemas/2025-12-11.json" dist/server.json
+
+ci/test-release.sh dist "$version"
+
+if [ -n "$folder" ]; then
+	mkdir -p "$folder"
+	cp -r dist/. "$folder"
+fi

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// command is one of the program's commands. The table of them is the only
+// place that names them: the usage, the manual page, the completions of the
+// shells and main itself are made from it.
+type command struct {
+	name string
+	// args is how the usage writes what follows the name.
+	args string
+	// summary says in one line what the command does.
+	summary string
+	options []option
+	// words are what a shell may complete the first argument to.
+	words []string
+	// run gets what follows the name and returns the exit status.
+	run func(ctx context.Context, args []string, sys system) int
+}
+
+// option is a flag of a command, with its dashes, or a lone dash.
+type option struct {
+	name    string
+	summary string
+}
+
+// flags are the options that are written anywhere, so not the lone dash.
+func (c command) flags() []option {
+	return slices.DeleteFunc(slices.Clone(c.options), func(o option) bool { return o.name == "-" })
+}
+
+func commands() []command {
+	return []command{
+		{
+			name:    "call",
+			args:    "TOOL ['JSON' | -]",
+			summary: "start a server, call one tool, print the result",
+			options: []option{
+				{"--json", "print the result as JSON"},
+				{"-", "in place of JSON: read it from stdin"},
+			},
+			words: []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup"},
+			run:   call,
+		},
+		{
+			name:    "completion",
+			args:    "bash|zsh|fish|powershell",
+			summary: "print the completions for a shell",
+			words:   []string{"bash", "zsh", "fish", "powershell"},
+			run:     completion,
+		},
+		{
+			name:    "man",
+			summary: "print the manual page, for man -l -",
+			run: func(_ context.Context, _ []string, sys system) int {
+				fmt.Fprint(sys.stdout, manual(currentBuild()))
+				return exitOK
+			},
+		},
+		{
+			name:    "version",
+			summary: "print the version",
+			run: func(_ context.Context, _ []string, sys system) int {
+				fmt.Fprintln(sys.stdout, currentBuild().String())
+				return exitOK
+			},
+		},
+		{
+			name:    "help",
+			summary: "print this",
+			run: func(_ context.Context, _ []string, sys system) int {
+				fmt.Fprint(sys.stdout, usage())
+				return exitOK
+			},
+		},
+	}
+}
+
+// findCommand returns the command of that name, or of the flag that people
+// write instead.
+func findCommand(name string) (command, bool) {
+	switch name {
+	case "--version", "-version", "-v", "-V":
+		name = "version"
+	case "--help", "-help", "-h", "-?":
+		name = "help"
+	}
+	for _, c := range commands() {
+		if c.name == name {
+			return c, true
+		}
+	}
+	return command{}, false
+}
+
+// commandNames lists the names as a sentence does: "a, b and c".
+func commandNames() string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// usage is what help prints.
+func usage() string {
+	var b strings.Builder
+	b.WriteString("mcp-yieldshell - a shell server for AI agents (Model Context Protocol on stdio)\n\n")
+	line := func(left, right string) {
+		const column = 40
+		if len(left) >= column {
+			fmt.Fprintf(&b, "  %s\n", left)
+			left = ""
+		}
+		fmt.Fprintf(&b, "  %-*s%s\n", column, left, right)
+	}
+	line("mcp-yieldshell", "serve on stdin and stdout; an MCP client starts it so")
+	for _, c := range commands() {
+		called := "mcp-yieldshell " + c.name + " "
+		line(strings.TrimSpace(called+c.args), c.summary)
+		for _, o := range c.options {
+			line(strings.Repeat(" ", len(called))+o.name, o.summary)
+		}
+	}
+	b.WriteString(usageNotes)
+	return b.String()
+}
+
+const usageNotes = `
+The tools: execute read write wait stop ps cleanup. An example:
+
+  mcp-yieldshell call execute '{"command": "echo hello", "side_effects": ["NONE"]}'
+
+A call ends with its server, and with it everything that it started. Its exit
+status is 0, or 1 if the tool reported an error, 2 if the call was misspelt,
+130 if it was interrupted. The server reads its configuration from the
+environment (YIELDSHELL_*); the README lists the variables.
+`
