@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/yieldshell/mcp-yieldshell/cmd/mcp-yieldshell/selftest"
 )
 
 // Exit statuses.
@@ -43,6 +45,14 @@ func run(ctx context.Context, args []string, sys system) int {
 	switch args[0] {
 	case "call":
 		return call(ctx, args[1:], sys)
+	case "install":
+		return install(args[1:], sys)
+	case "uninstall":
+		return uninstall(args[1:], sys)
+	case "doctor":
+		return doctor(ctx, args[1:], sys)
+	case selftest.HelpCommand:
+		return selftest.Help(args[1:])
 	case "version", "--version", "-version", "-v", "-V":
 		fmt.Fprintln(sys.stdout, currentBuild().String())
 		return exitOK
@@ -50,7 +60,7 @@ func run(ctx context.Context, args []string, sys system) int {
 		fmt.Fprint(sys.stdout, usage)
 		return exitOK
 	}
-	fmt.Fprintf(sys.stderr, "mcp-yieldshell: unknown command %q; the commands are call, version and help, and without one it serves MCP on stdin and stdout\n",
+	fmt.Fprintf(sys.stderr, "mcp-yieldshell: unknown command %q; the commands are call, install, uninstall, doctor, version and help, and without one it serves MCP on stdin and stdout\n",
 		strings.ToValidUTF8(args[0], "\uFFFD"))
 	return exitUsage
 }
@@ -61,6 +71,9 @@ const usage = `mcp-yieldshell - a shell server for AI agents (Model Context Prot
   mcp-yieldshell call TOOL ['JSON']       start a server, call one tool, print the result
                       --json              print the result as JSON
                       -                   in place of JSON: read it from stdin
+  mcp-yieldshell install CLIENT           put the server into a client's configuration
+  mcp-yieldshell uninstall CLIENT         take it out again
+  mcp-yieldshell doctor [--json]          check that everything works, and say what does not
   mcp-yieldshell version                  print the version
   mcp-yieldshell help                     print this
 
