@@ -68,14 +68,16 @@ type checkup struct {
 // doctor checks that everything works.
 func doctor(ctx context.Context, args []string, sys system) int {
 	flags := flag.NewFlagSet("mcp-yieldshell doctor", flag.ContinueOnError)
-	flags.SetOutput(sys.stderr)
-	flags.Usage = func() { fmt.Fprint(sys.stderr, doctorUsage) }
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
 	asJSON := flags.Bool("json", false, "print the findings as JSON")
 	words, err := parseAnywhere(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(sys.stdout, doctorUsage)
 		return exitOK
 	case err != nil:
+		fmt.Fprintf(sys.stderr, "mcp-yieldshell doctor: %v; it takes --json only\n", err)
 		return exitUsage
 	case len(words) > 0:
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell doctor: unexpected argument %s; it takes --json only\n", shown(words[0]))

@@ -46,6 +46,7 @@ type installation struct {
 	print   bool
 	dryRun  bool
 	yes     bool
+	next    bool // say what the person does next
 	env     []clients.Variable
 	roots   []string
 	clients []clients.Client
@@ -53,7 +54,7 @@ type installation struct {
 
 // install puts the server into the configuration of clients.
 func install(args []string, sys system) int {
-	in := installation{sys: sys}
+	in := installation{sys: sys, next: true}
 	flags := in.flags("install")
 	flags.BoolVar(&in.print, "print", false, "")
 	flags.Func("env", "", in.addVariable)
@@ -103,11 +104,8 @@ func uninstall(args []string, sys system) int {
 
 func (in *installation) flags(name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("mcp-yieldshell "+name, flag.ContinueOnError)
-	flags.SetOutput(in.sys.stderr)
-	flags.Usage = func() {
-		fmt.Fprint(in.sys.stderr, installUsage)
-		listClients(in.sys.stderr, in.sys)
-	}
+	flags.SetOutput(io.Discard) // parse says it in one line
+	flags.Usage = func() {}
 	flags.BoolVar(&in.project, "project", false, "")
 	flags.BoolVar(&in.dryRun, "dry-run", false, "")
 	flags.BoolVar(&in.yes, "yes", false, "")
@@ -120,11 +118,13 @@ func (in *installation) parse(flags *flag.FlagSet, args []string) (status int, d
 	words, err := parseAnywhere(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
+		in.help(in.sys.stdout)
 		return exitOK, true
 	case err != nil:
+		fmt.Fprintf(in.sys.stderr, "%s: %v; '%s --help' lists the flags\n", flags.Name(), err, flags.Name())
 		return exitUsage, true
 	case len(words) == 0:
-		flags.Usage()
+		in.help(in.sys.stderr)
 		return exitUsage, true
 	}
 	for _, word := range words {
@@ -141,6 +141,25 @@ func (in *installation) parse(flags *flag.FlagSet, args []string) (status int, d
 		in.clients = append(in.clients, client)
 	}
 	return exitOK, false
+}
+
+// help shows the flags, the clients and their files.
+func (in *installation) help(w io.Writer) {
+	fmt.Fprint(w, installUsage)
+	host, err := thisHost(in.sys)
+	if err != nil {
+		fmt.Fprintf(w, "The clients: %s\n", strings.Join(clients.IDs(), ", "))
+		return
+	}
+	fmt.Fprintln(w, "The clients and their files:")
+	for _, c := range clients.All() {
+		file := c.UserFile(host).Path
+		mark := ""
+		if _, err := os.Stat(file); err != nil {
+			mark = " (does not exist)"
+		}
+		fmt.Fprintf(w, "  %-15s %s%s\n", c.ID, file, mark)
+	}
 }
 
 func didYouMean(word string, known []string) string {
@@ -206,7 +225,8 @@ func (in *installation) checkVariables() error {
 		in.env = append(in.env, clients.Variable{Name: policy.AllowedCwdsVariable, Value: value})
 	}
 	if problems := problemsOf(in.env); len(problems) > 0 {
-		return fmt.Errorf("--env: %s", problems[0])
+		problem, _, _ := strings.Cut(problems[0], "; using the ") // what the server would do
+		return fmt.Errorf("--env: %s", problem)
 	}
 	return nil
 }
@@ -315,7 +335,9 @@ func (in *installation) carryOut(p clients.Plan) error {
 	if backup != "" {
 		fmt.Fprintf(out, "  the file as it was: %s\n", backup)
 	}
-	fmt.Fprintf(out, "  next: %s\n", p.Client.After)
+	if in.next {
+		fmt.Fprintf(out, "  next: %s\n", p.Client.After)
+	}
 	return nil
 }
 
@@ -370,22 +392,4 @@ func printable(line string) string {
 		}
 		return r
 	}, string(runes))
-}
-
-// listClients shows the clients and their files.
-func listClients(w io.Writer, sys system) {
-	host, err := thisHost(sys)
-	if err != nil {
-		fmt.Fprintf(w, "The clients: %s\n", strings.Join(clients.IDs(), ", "))
-		return
-	}
-	fmt.Fprintln(w, "The clients and their files:")
-	for _, c := range clients.All() {
-		file := c.UserFile(host).Path
-		mark := ""
-		if _, err := os.Stat(file); err != nil {
-			mark = " (does not exist)"
-		}
-		fmt.Fprintf(w, "  %-15s %s%s\n", c.ID, file, mark)
-	}
 }

@@ -27,8 +27,8 @@ type shape struct {
 	list  bool          // command and arguments are one list
 	args  bool          // the client wants arguments even if there are none
 	env   string        // the table of variables, if it is not "env"
-	first []edit.Member // what a new entry has besides
-	last  []edit.Member
+	first []edit.Member // what a new entry begins with
+	last  []edit.Member // what it ends with, but not in the native table
 }
 
 func (s shape) envName() string {
@@ -38,7 +38,7 @@ func (s shape) envName() string {
 	return "env"
 }
 
-// object is a new entry as it is written.
+// object is a new entry as it is written, without its last members.
 func (s shape) object(e Entry) edit.Object {
 	object := edit.Object(slices.Clone(s.first))
 	if s.list {
@@ -56,7 +56,7 @@ func (s shape) object(e Entry) edit.Object {
 		}
 		object = append(object, edit.Member{Name: s.envName(), Value: env})
 	}
-	return append(object, s.last...)
+	return object
 }
 
 // read takes from a decoded entry what it knows, in every form that the

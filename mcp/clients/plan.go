@@ -61,11 +61,16 @@ func (c Client) Add(file File, e Entry, self string) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	path := append(c.table(doc), Name)
+	table := c.tables(doc)[0]
+	path := append(table, Name)
 	current, exists := doc.Get(path...)
 	switch {
 	case !exists || current == nil:
-		err = doc.Set(c.shape.object(e), path...)
+		entry := c.shape.object(e)
+		if !slices.Equal(table, c.native) {
+			entry = append(entry, c.shape.last...)
+		}
+		err = doc.Set(entry, path...)
 	case !c.shape.read(current).Runs(self):
 		return Plan{}, fmt.Errorf("%s: the entry %q %w: it runs %q; rename or remove it first", file.Path, Name, ErrForeign, c.shape.read(current).Words())
 	default:
@@ -193,10 +198,8 @@ func (c Client) entries(doc document) []Named {
 	return all
 }
 
-// table is where a new entry goes.
-func (c Client) table(doc document) []string { return c.tables(doc)[0] }
-
-// tables lists the paths that entries are read from, the strongest first.
+// tables lists the paths that entries are read from. The first one is where a
+// new entry goes.
 func (c Client) tables(doc document) [][]string {
 	servers := slices.Clone(c.servers)
 	v, exists := doc.Get(c.native...)
@@ -216,7 +219,7 @@ func (c Client) Snippet(e Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := doc.Set(c.shape.object(e), append(slices.Clone(c.servers), Name)...); err != nil {
+	if err := doc.Set(append(c.shape.object(e), c.shape.last...), append(slices.Clone(c.servers), Name)...); err != nil {
 		return nil, err
 	}
 	return doc.Bytes(), nil
