@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,8 +89,13 @@ func (c *checkup) checkEntry(client clients.Client, file clients.File, entry cli
 
 // cause is an error without the name that the message has already.
 func cause(err error) error {
-	if e, ok := err.(*exec.Error); ok {
-		return e.Err
+	var execErr *exec.Error
+	if errors.As(err, &execErr) {
+		err = execErr.Err
+	}
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
 	}
 	return err
 }

@@ -374,22 +374,27 @@ func difference(p clients.Plan) string {
 	_, text, _ = bytes.Cut(text, []byte("\n")) // the line that repeats the names
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
-		b.WriteString(printable(strings.TrimRight(line, "\r\n")))
+		b.WriteString(printable(shortened(strings.TrimRight(line, "\r\n"))))
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// printable makes a line safe to show.
-func printable(line string) string {
-	runes := []rune(line)
-	if len(runes) > longestLine {
-		runes = append(runes[:longestLine], []rune("...")...)
+// shortened cuts a long line.
+func shortened(line string) string {
+	if runes := []rune(line); len(runes) > longestLine {
+		return string(runes[:longestLine]) + "..."
 	}
+	return line
+}
+
+// printable makes a line safe to show: a control character in somebody's file
+// must not reach the terminal.
+func printable(line string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\t' {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, string(runes))
+	}, line)
 }

@@ -241,7 +241,7 @@ func (c Client) open(file File) (Plan, document, error) {
 	}
 	doc, err := c.format.parse(text)
 	if err != nil {
-		return Plan{}, nil, fmt.Errorf("%s: %w; correct it first", file.Path, err)
+		return Plan{}, nil, fmt.Errorf("%s: %w", file.Path, err)
 	}
 	return p, doc, nil
 }

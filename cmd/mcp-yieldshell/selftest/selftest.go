@@ -224,7 +224,11 @@ func (o Options) survivors(ctx context.Context, s *server) (string, error) {
 
 // ended waits for the end of a tree. promised says whether all of it must end.
 func (o Options) ended(t *tree, begun time.Time, text string, promised bool) (string, error) {
-	left := t.waitEnded(endBound)
+	return o.endedWithin(endBound, t, begun, text, promised)
+}
+
+func (o Options) endedWithin(bound time.Duration, t *tree, begun time.Time, text string, promised bool) (string, error) {
+	left := t.waitEnded(bound)
 	took := time.Since(begun)
 	if len(left) == 0 {
 		return fmt.Sprintf(text, treeInWords, shownTime(took)), nil
@@ -233,7 +237,7 @@ func (o Options) ended(t *tree, begun time.Time, text string, promised bool) (st
 	for _, m := range left {
 		names = append(names, fmt.Sprintf("%s (process %d)", m.role, m.pid))
 	}
-	err := fmt.Errorf("still alive after %v: %s; they are ended now", endBound, strings.Join(names, ", "))
+	err := fmt.Errorf("still alive after %v: %s; they are ended now", bound, strings.Join(names, ", "))
 	onlyEscaped := !slices.ContainsFunc(left, func(m member) bool { return m.role != roleEscaped })
 	if !promised || !o.Tree && onlyEscaped {
 		return "", limit{err}
