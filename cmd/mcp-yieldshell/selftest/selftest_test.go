@@ -50,7 +50,12 @@ func TestSurvivorsAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait() // killed
-	left := grown.waitEnded(100 * time.Millisecond)
+	for _, m := range grown.members {
+		if m.role == roleParent {
+			<-m.ended
+		}
+	}
+	left := grown.waitEnded(0)
 	var roles []string
 	for _, m := range left {
 		roles = append(roles, m.role)
