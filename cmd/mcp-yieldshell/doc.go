@@ -3,7 +3,9 @@
 // move to the background by themselves when they take long.
 //
 // Without arguments it serves. The subcommands are for people: call makes one
-// tool call and prints the result, version and help say what they say.
+// tool call and prints the result, install and uninstall change a client's
+// configuration, doctor checks that everything works, version and help say
+// what they say.
 //
 // This package is the composition root, the only one that knows both the
 // portable packages and the backends: it reads the configuration, chooses the

@@ -538,3 +538,26 @@ func TestRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestDocumentation: each client has a page, which shows the entry that is
+// written.
+func TestDocumentation(t *testing.T) {
+	docs := filepath.Join("..", "..", "docs", "clients")
+	index := read(t, filepath.Join(docs, "README.md"))
+	for _, c := range All() {
+		page := strings.ReplaceAll(read(t, filepath.Join(docs, c.ID+".md")), "\r\n", "\n")
+		snippet, err := c.Snippet(Entry{Command: "/usr/local/bin/mcp-yieldshell"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(page, "\n"+string(snippet)+"```\n") {
+			t.Errorf("%s.md does not show\n%s", c.ID, snippet)
+		}
+		if !strings.Contains(page, "\n    mcp-yieldshell install "+c.ID+"\n") {
+			t.Errorf("%s.md does not say how to install", c.ID)
+		}
+		if !strings.Contains(index, "[`"+c.ID+"`]("+c.ID+".md)") {
+			t.Errorf("README.md does not list %s", c.ID)
+		}
+	}
+}
