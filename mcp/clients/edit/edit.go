@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -254,26 +255,31 @@ func lookup(v any, path []string) (any, bool) {
 	return v, true
 }
 
-// withValue puts a value into a decoded document, and makes the tables on the
-// way.
-func withValue(table map[string]any, path []string, value any) {
-	for _, name := range path[:len(path)-1] {
-		next, ok := table[name].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			table[name] = next
-		}
-		table = next
+// withValue is a decoded document with a value put in, and the tables on the
+// way made. It shares with the original what is the same.
+func withValue(table map[string]any, path []string, value any) map[string]any {
+	changed := maps.Clone(table)
+	if changed == nil {
+		changed = map[string]any{}
 	}
-	table[path[len(path)-1]] = decoded(value)
+	if len(path) == 1 {
+		changed[path[0]] = decoded(value)
+		return changed
+	}
+	next, _ := table[path[0]].(map[string]any)
+	changed[path[0]] = withValue(next, path[1:], value)
+	return changed
 }
 
-// without takes a value out of a decoded document.
-func without(table map[string]any, path []string) {
-	parent, ok := lookup(table, path[:len(path)-1])
-	if table, isTable := parent.(map[string]any); ok && isTable {
-		delete(table, path[len(path)-1])
+// without is a decoded document with a value taken out.
+func without(table map[string]any, path []string) map[string]any {
+	changed := maps.Clone(table)
+	if len(path) == 1 {
+		delete(changed, path[0])
+	} else if next, ok := table[path[0]].(map[string]any); ok {
+		changed[path[0]] = without(next, path[1:])
 	}
+	return changed
 }
 
 // decoded is what a parser makes of a value that was written.

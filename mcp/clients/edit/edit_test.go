@@ -382,7 +382,7 @@ func fuzzEdit(t *testing.T, src []byte, parse func([]byte) (document, error), de
 		t.Fatalf("%v\n%s", err, after)
 	}
 	_, inObject := before["s"].(map[string]any)
-	withValue(before, []string{"s", "y"}, entry)
+	before = withValue(before, []string{"s", "y"}, entry)
 	if !same(got, before) {
 		t.Fatalf("it now means %v, not %v\n%s", got, before, after)
 	}
@@ -399,8 +399,8 @@ func fuzzEdit(t *testing.T, src []byte, parse func([]byte) (document, error), de
 	if err != nil {
 		t.Fatal(err)
 	}
-	without(before, []string{"s", "y"})
-	withoutImplied(before, got, []string{"s", "y"})
+	before = without(before, []string{"s", "y"})
+	before = withoutImplied(before, got, []string{"s", "y"})
 	if !same(got, before) {
 		t.Fatalf("after the removal it means %v, not %v", got, before)
 	}

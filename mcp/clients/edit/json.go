@@ -12,7 +12,8 @@ import (
 // JSON is a JSON document, with or without comments and trailing commas.
 type JSON struct {
 	file
-	root hujson.Value
+	root    hujson.Value
+	decoded map[string]any
 }
 
 // ParseJSON reads a document whose root is an object. A text without any
@@ -33,9 +34,6 @@ func ParseJSON(src []byte) (*JSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := d.root.Value.(*hujson.Object); !ok {
-		return nil, notTable(nil, jsonKind(d.root))
-	}
 	return d, nil
 }
 
@@ -51,13 +49,24 @@ func completeJSON(f file) ([]byte, bool) {
 	return append(append(text, "{}"...), f.newline()...), true
 }
 
-// parse takes src over if it is valid.
+// parse takes src over if it is valid and holds an object.
 func (d *JSON) parse(src []byte) error {
 	root, err := hujson.Parse(bytes.Clone(src)) // it keeps what it parses
 	if err != nil {
 		return fmt.Errorf("not valid JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
 	}
-	d.src, d.root = src, root
+	if root.Value.Kind() != '{' {
+		return notTable(nil, jsonKind(root))
+	}
+	standard := root.Clone()
+	standard.Standardize()
+	decoder := json.NewDecoder(bytes.NewReader(standard.Pack()))
+	decoder.UseNumber()
+	var decoded map[string]any
+	if err := decoder.Decode(&decoded); err != nil {
+		return fmt.Errorf("not valid JSON: %w", err)
+	}
+	d.src, d.root, d.decoded = src, root, decoded
 	return nil
 }
 
@@ -83,25 +92,7 @@ func skipJSON(src []byte, at int) int {
 
 // Get returns a value as encoding/json decodes it, numbers as json.Number. Of
 // members with the same name the last one counts.
-func (d *JSON) Get(path ...string) (any, bool) {
-	root, err := d.decode()
-	if err != nil {
-		return nil, false
-	}
-	return lookup(root, path)
-}
-
-func (d *JSON) decode() (map[string]any, error) {
-	standard, err := hujson.Standardize(bytes.Clone(d.src))
-	if err != nil {
-		return nil, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(standard))
-	decoder.UseNumber()
-	var root map[string]any
-	err = decoder.Decode(&root)
-	return root, err
-}
+func (d *JSON) Get(path ...string) (any, bool) { return lookup(d.decoded, path) }
 
 // Set writes a value, and makes the objects that lead to it. A null on the way
 // counts as nothing. A value that is there already is not written again.
@@ -113,7 +104,7 @@ func (d *JSON) Set(value any, path ...string) error {
 	if err != nil {
 		return err
 	}
-	return d.take(src, func(root map[string]any) { withValue(root, path, value) })
+	return d.take(src, withValue(d.decoded, path, value))
 }
 
 func (d *JSON) withSet(value any, path []string) ([]byte, error) {
@@ -167,6 +158,9 @@ func (d *JSON) add(at hujson.Value, name string, value any) []byte {
 // Delete removes a value, and leaves the objects that held it. What does not
 // exist needs no removal.
 func (d *JSON) Delete(path ...string) error {
+	if _, exists := d.Get(path...); !exists {
+		return nil
+	}
 	src := d.src
 	scratch := &JSON{}
 	for {
@@ -179,7 +173,7 @@ func (d *JSON) Delete(path ...string) error {
 		}
 		src = next
 	}
-	return d.take(src, func(root map[string]any) { without(root, path) })
+	return d.take(src, without(d.decoded, path))
 }
 
 // withoutOne removes one member of that path, if there is one.
@@ -215,19 +209,13 @@ func onlyBlank(src []byte, l list, member int) bool {
 	return len(bytes.Trim(before, whiteSpace)) == 0 && len(bytes.Trim(after, whiteSpace+",")) == 0
 }
 
-// take makes src the document if it means what the change should make of it.
-func (d *JSON) take(src []byte, change func(map[string]any)) error {
-	want, err := d.decode()
-	if err != nil {
-		return err
-	}
-	change(want)
+// take makes src the document if it means what it should.
+func (d *JSON) take(src []byte, want map[string]any) error {
 	next := &JSON{file: file{mark: d.mark}}
 	if err := next.parse(src); err != nil {
 		return fmt.Errorf("%w (%w)", ErrUnfaithful, err)
 	}
-	got, err := next.decode()
-	if err != nil || !same(got, want) {
+	if !same(next.decoded, want) {
 		return ErrUnfaithful
 	}
 	*d = *next

@@ -151,7 +151,7 @@ func (d *TOML) Set(value any, path ...string) error {
 			return err
 		}
 	}
-	return d.take(from.withSet(value, path), func(was, _ map[string]any) { withValue(was, path, value) })
+	return d.take(from.withSet(value, path), withValue(d.root, path, value), nil)
 }
 
 // isKey reports whether a path is a key with a value, and not a table with a
@@ -312,6 +312,9 @@ func writeTable(b *strings.Builder, object Object, path []string, newline string
 // Delete removes a value or a table with all that is under it. What does not
 // exist needs no removal.
 func (d *TOML) Delete(path ...string) error {
+	if _, exists := d.Get(path...); !exists {
+		return nil
+	}
 	scratch := &TOML{}
 	src := d.src
 	for {
@@ -327,10 +330,7 @@ func (d *TOML) Delete(path ...string) error {
 		}
 		src = next
 	}
-	return d.take(src, func(was, is map[string]any) {
-		without(was, path)
-		withoutImplied(was, is, path)
-	})
+	return d.take(src, without(d.root, path), path)
 }
 
 // withoutOne removes one part of a path, if there is one.
@@ -382,36 +382,34 @@ func (d *TOML) withoutLines(first, last int, header bool) []byte {
 	return apply(d.src, splice{from, to, ""})
 }
 
-// take makes src the document if it means what the change should make of it.
-func (d *TOML) take(src []byte, change func(was, is map[string]any)) error {
-	want := map[string]any{}
-	if err := toml.Unmarshal(d.src, &want); err != nil {
-		return err
-	}
+// take makes src the document if it means what it should, which is want,
+// but for tables above removed that existed only because of that.
+func (d *TOML) take(src []byte, want map[string]any, removed []string) error {
 	next := &TOML{file: file{mark: d.mark}}
 	if err := next.parse(src); err != nil {
 		return fmt.Errorf("%w (%w)", ErrUnfaithful, err)
 	}
-	if change(want, next.root); !same(next.root, want) {
+	if !same(next.root, withoutImplied(want, next.root, removed)) {
 		return ErrUnfaithful
 	}
 	*d = *next
 	return nil
 }
 
-// withoutImplied takes the tables above a path out of a decoded document that
-// existed only because of what was under them.
-func withoutImplied(was, is map[string]any, path []string) {
+// withoutImplied takes the empty tables above a path out of was, as far as is
+// does not have them either.
+func withoutImplied(was, is map[string]any, path []string) map[string]any {
 	for i := len(path) - 1; i > 0; i-- {
 		table, _ := lookup(was, path[:i])
 		if empty, ok := table.(map[string]any); !ok || len(empty) > 0 {
-			return
+			break
 		}
 		if _, exists := lookup(is, path[:i]); exists {
-			return
+			break
 		}
-		without(was, path[:i])
+		was = without(was, path[:i])
 	}
+	return was
 }
 
 func (d *TOML) layout() layout {
