@@ -83,7 +83,7 @@ func doctor(ctx context.Context, args []string, sys system) int {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell doctor: unexpected argument %s; it takes --json only\n", shown(words[0]))
 		return exitUsage
 	}
-	program, err := findProgram(sys)
+	program, err := findProgram()
 	if err != nil {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell doctor: %v\n", err)
 		return exitFailed

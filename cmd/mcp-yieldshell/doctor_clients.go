@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/yieldshell/mcp-yieldshell/mcp/clients"
 )
@@ -22,7 +23,9 @@ func (c *checkup) checkClients() {
 		return
 	}
 	found := false
+	var without []string
 	for _, client := range clients.All() {
+		configured := false
 		for _, file := range clientFiles(client, host) {
 			entries, err := client.Entries(file)
 			if err != nil {
@@ -31,11 +34,18 @@ func (c *checkup) checkClients() {
 			}
 			for _, entry := range entries {
 				if entry.Runs(c.program.stable) {
-					found = true
+					configured = true
 					c.checkEntry(client, file, entry)
 				}
 			}
 		}
+		found = found || configured
+		if _, err := os.Stat(client.UserFile(host).Path); err == nil && !configured {
+			without = append(without, client.Title)
+		}
+	}
+	if len(without) > 0 {
+		c.find(clientsArea, gradeNote, "", "these have a configuration here without this server: %s", strings.Join(without, ", "))
 	}
 	if !found {
 		c.find(clientsArea, gradeNote, "'mcp-yieldshell install CLIENT' configures one; without CLIENT it lists them", "no client is configured to start this server")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/mattn/go-isatty"
 	"github.com/rogpeppe/go-internal/diff"
@@ -66,7 +67,10 @@ func install(args []string, sys system) int {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell install: %v\n", err)
 		return exitUsage
 	}
-	program, err := findProgram(sys)
+	program, err := findProgram()
+	if err == nil && !utf8.ValidString(program.stable) {
+		err = fmt.Errorf("the path of this program is %q; move it to one that is UTF-8, as clients' files are", program.stable)
+	}
 	if err == nil && !in.print {
 		err = program.lasting()
 	}
@@ -92,7 +96,7 @@ func uninstall(args []string, sys system) int {
 	if status, done := in.parse(in.flags("uninstall"), args); done {
 		return status
 	}
-	program, err := findProgram(sys)
+	program, err := findProgram()
 	if err != nil {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell uninstall: %v\n", err)
 		return exitFailed
@@ -173,6 +177,8 @@ func didYouMean(word string, known []string) string {
 func (in *installation) addVariable(text string) error {
 	name, value, found := strings.Cut(text, "=")
 	switch {
+	case !utf8.ValidString(text):
+		return errors.New("it must be UTF-8")
 	case !found || name == "" || strings.ContainsAny(name, "\x00 \t\r\n"):
 		return errors.New("it must be NAME=VALUE, such as YIELDSHELL_LOG_LEVEL=info")
 	case in.sets(name):
@@ -203,7 +209,9 @@ func (in *installation) addRoot(dir string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return fmt.Errorf("it must be a directory that exists: %w", err)
+		return fmt.Errorf("it must be a directory that exists (%w)", cause(err))
+	case !utf8.ValidString(path):
+		return errors.New("its name must be UTF-8")
 	case !info.IsDir():
 		return errors.New("it must be a directory, and is a file")
 	case strings.ContainsRune(path, os.PathListSeparator):

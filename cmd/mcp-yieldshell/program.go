@@ -23,7 +23,7 @@ type program struct {
 // findProgram tells where this program is. A package manager keeps each
 // version in a folder of its own and puts a link on the PATH: the link outlives
 // an upgrade, and so it is what others are given.
-func findProgram(sys system) (program, error) {
+func findProgram() (program, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return program{}, fmt.Errorf("finding this program: %w", err)
@@ -53,7 +53,7 @@ func sameFile(a, b string) bool {
 func (p program) lasting() error {
 	parts := strings.Split(filepath.ToSlash(p.path), "/")
 	switch {
-	case slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, "go-build") }):
+	case slices.ContainsFunc(parts, isBuildFolder):
 		return fmt.Errorf("%s was built by 'go run' and will be gone soon; run 'go install ./cmd/mcp-yieldshell' and then the installed program", p.path)
 	case slices.Contains(parts, "_npx"):
 		return fmt.Errorf("%s is in the cache of npx and may vanish; run 'npm install --global mcp-yieldshell' first", p.path)
@@ -61,6 +61,13 @@ func (p program) lasting() error {
 		return fmt.Errorf("%s is in the cache of uvx and may vanish; run 'uv tool install mcp-yieldshell' first", p.path)
 	}
 	return nil
+}
+
+// isBuildFolder tells the folders that 'go run' builds in: go-build and a
+// number.
+func isBuildFolder(name string) bool {
+	number, found := strings.CutPrefix(name, "go-build")
+	return found && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 // thisHost is the system and the user that the program runs for.

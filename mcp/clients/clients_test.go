@@ -482,8 +482,8 @@ func TestForeignEntryIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestRemoveBothForms: OpenCode reads both, and so both go.
-func TestRemoveBothForms(t *testing.T) {
+// TestBothForms: OpenCode reads both of its forms.
+func TestBothForms(t *testing.T) {
 	c, _ := Find("opencode")
 	file := File{Path: filepath.Join(t.TempDir(), "f")}
 	write(t, file.Path, `{"mcp": {"yieldshell": {"command": ["mcp-yieldshell"]}, "servers": {"yieldshell": {"command": ["mcp-yieldshell"]}}}}`)
@@ -492,6 +492,14 @@ func TestRemoveBothForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := string(p.After), `{"mcp": {"servers": {}}}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	// In a file of both forms an entry is changed where it is.
+	write(t, file.Path, `{"mcp": {"yieldshell": {"command": ["mcp-yieldshell"]}, "servers": {}}}`)
+	if p, err = c.Add(file, Entry{Command: self}, self); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(p.After), `{"mcp": {"yieldshell": {"command": ["/opt/bin/mcp-yieldshell"]}, "servers": {}}}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	// A server of version 1 may be called servers.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/yieldshell/mcp-yieldshell/mcp/clients/edit"
@@ -61,8 +62,8 @@ func (c Client) Add(file File, e Entry, self string) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	table := c.tables(doc)[0]
-	path := append(table, Name)
+	table := c.tableOf(doc)
+	path := append(slices.Clone(table), Name)
 	current, exists := doc.Get(path...)
 	switch {
 	case !exists || current == nil:
@@ -198,6 +199,17 @@ func (c Client) entries(doc document) []Named {
 	return all
 }
 
+// tableOf is the path to the table that has our entry, or where it goes.
+func (c Client) tableOf(doc document) []string {
+	tables := c.tables(doc)
+	for _, table := range tables {
+		if _, has := doc.Get(append(slices.Clone(table), Name)...); has {
+			return table
+		}
+	}
+	return tables[0]
+}
+
 // tables lists the paths that entries are read from. The first one is where a
 // new entry goes.
 func (c Client) tables(doc document) [][]string {
@@ -232,12 +244,19 @@ func (c Client) open(file File) (Plan, document, error) {
 		return Plan{}, nil, err
 	}
 	p := Plan{Client: c, File: file, target: target}
+	if target != file.Path {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s is a link; the file that changes is %s", file.Path, target))
+	}
 	text, err := os.ReadFile(target)
 	switch {
 	case err == nil:
 		p.Existed, p.Before, p.After = true, text, text
 	case !errors.Is(err, fs.ErrNotExist):
 		return Plan{}, nil, err
+	case !file.Shared:
+		if _, err := os.Stat(filepath.Dir(target)); errors.Is(err, fs.ErrNotExist) {
+			p.Notes = append(p.Notes, fmt.Sprintf("%s does not exist; is %s installed?", filepath.Dir(target), c.Title))
+		}
 	}
 	doc, err := c.format.parse(text)
 	if err != nil {
