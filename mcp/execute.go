@@ -123,7 +123,7 @@ func (t *tools) executeParams(in *executeInput) []param {
 		{
 			name: "yield_ms", into: &in.yield,
 			about: fmt.Sprintf("Milliseconds to wait for the command to end before it moves to the background; 0 for at once. Default: %d. Upper limit: %d.",
-				t.yieldFor(t.DefaultYield).Milliseconds(), t.yieldFor(requestCeiling).Milliseconds()),
+				t.yieldFor(t.DefaultYield).Milliseconds(), t.yieldFor(RequestCeiling).Milliseconds()),
 		},
 		{
 			name: "timeout_ms", into: &in.timeout, minimum: new(int64),
@@ -153,7 +153,7 @@ func withoutNUL(name, text string) error {
 
 // yieldFor applies the limits of yield_ms.
 func (t *tools) yieldFor(asked time.Duration) time.Duration {
-	return max(0, min(asked, t.MaxYield, requestCeiling))
+	return max(0, min(asked, t.MaxYield, RequestCeiling))
 }
 
 func (t *tools) runExecute(ctx context.Context, in executeInput) answer {

@@ -17,9 +17,9 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/proc/execution"
 )
 
-// requestCeiling is how long a request may wait: MCP clients commonly give up
+// RequestCeiling is how long a request may wait: MCP clients commonly give up
 // on one after 60 s (specification, "Timing Parameters at a Glance").
-const requestCeiling = 55 * time.Second
+const RequestCeiling = 55 * time.Second
 
 // Config is what the tools need. It does not change after NewServer.
 type Config struct {

@@ -43,13 +43,13 @@ func (t *tools) wait() tool[waitInput] {
 		name:     "wait",
 		title:    "Wait for an execution",
 		hints:    hints(true, false, false, false),
-		defaults: func() waitInput { return waitInput{timeout: requestCeiling} },
+		defaults: func() waitInput { return waitInput{timeout: RequestCeiling} },
 		params: func(in *waitInput) []param {
 			return []param{
 				handleParam(&in.id),
 				{
 					name: "timeout_ms", into: &in.timeout,
-					about: fmt.Sprintf("Milliseconds to wait at most. It never ends the execution. Default and upper limit: %d.", requestCeiling.Milliseconds()),
+					about: fmt.Sprintf("Milliseconds to wait at most. It never ends the execution. Default and upper limit: %d.", RequestCeiling.Milliseconds()),
 				},
 				t.maxParam(&in.max),
 				in.sinceParam(),
@@ -66,7 +66,7 @@ func (t *tools) runWait(ctx context.Context, in waitInput) answer {
 	if !ok {
 		return &refusal{ExecutionID: in.id, Error: unknownHandle(in.id.id).Error()}
 	}
-	budget := max(0, min(in.timeout, requestCeiling))
+	budget := max(0, min(in.timeout, RequestCeiling))
 	begun := time.Now()
 	// A cancelled call has nobody to answer to; output sees to it that nothing
 	// is lost.

@@ -16,7 +16,9 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/proc_unix/wire"
 )
 
-const defaultShell = "/bin/sh"
+// DefaultShell runs commands that name no shell of their own; POSIX has one in
+// every system.
+const DefaultShell = "/bin/sh"
 
 // prepare checks a specification as far as that is possible without a
 // process, and turns it into what execve takes.
@@ -29,7 +31,7 @@ func prepare(spec proc.Spec) (*wire.StartRequest, error) {
 	}
 	name := spec.Shell
 	if name == "" {
-		name = defaultShell
+		name = DefaultShell
 	}
 	path, err := findShell(name, spec)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/yieldshell/mcp-yieldshell/mcp/clients"
 )
 
 // command is one of the program's commands. The table of them is the only
@@ -48,6 +50,39 @@ func commands() []command {
 			run:   call,
 		},
 		{
+			name:    "install",
+			args:    "[FLAG...] CLIENT...",
+			summary: "put the server into a client's configuration",
+			options: []option{
+				{"--project", "the file of the project in this directory, not the user's"},
+				{"--env", "NAME=VALUE: a variable of the server; may be repeated"},
+				{"--allow-cwd", "DIR: commands must start in or below it; may be repeated"},
+				{"--print", "print what an entry looks like, and write nothing"},
+				{"--dry-run", "show the difference, and write nothing"},
+				{"--yes", "do not ask"},
+			},
+			words: clients.IDs(),
+			run:   withoutContext(install),
+		},
+		{
+			name:    "uninstall",
+			args:    "[FLAG...] CLIENT...",
+			summary: "take it out again",
+			options: []option{
+				{"--project", "the file of the project in this directory, not the user's"},
+				{"--dry-run", "show the difference, and write nothing"},
+				{"--yes", "do not ask"},
+			},
+			words: clients.IDs(),
+			run:   withoutContext(uninstall),
+		},
+		{
+			name:    "doctor",
+			summary: "check that everything works, and say what does not",
+			options: []option{{"--json", "print the findings as JSON"}},
+			run:     doctor,
+		},
+		{
 			name:    "completion",
 			args:    "bash|zsh|fish|powershell",
 			summary: "print the completions for a shell",
@@ -79,6 +114,10 @@ func commands() []command {
 			},
 		},
 	}
+}
+
+func withoutContext(run func([]string, system) int) func(context.Context, []string, system) int {
+	return func(_ context.Context, args []string, sys system) int { return run(args, sys) }
 }
 
 // findCommand returns the command of that name, or of the flag that people

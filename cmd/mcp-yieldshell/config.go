@@ -108,7 +108,16 @@ type Config struct {
 // less protection than its operator asked for. The error is one line. It tells
 // the first mistake in full and the names of the other variables to correct.
 func LoadConfig(getenv func(string) (string, bool), environ []string) (Config, error) {
-	l := loader{getenv: getenv}
+	c, l := readConfig(getenv, environ)
+	if err := l.err(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// readConfig is LoadConfig that goes on after errors, which the loader keeps.
+func readConfig(getenv func(string) (string, bool), environ []string) (Config, *loader) {
+	l := &loader{getenv: getenv}
 	home := l.text(homeVariable)
 	c := Config{
 		Dirs: policy.Dirs{Default: l.text(policy.DefaultCwdVariable), Home: home},
@@ -139,10 +148,7 @@ func LoadConfig(getenv func(string) (string, bool), environ []string) (Config, e
 
 	l.warnOfTypos(environ)
 	c.Warnings = l.warnings
-	if err := l.err(); err != nil {
-		return Config{}, err
-	}
-	return c, nil
+	return c, l
 }
 
 // loader collects what is wrong while variables are read.

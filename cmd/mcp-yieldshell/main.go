@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/yieldshell/mcp-yieldshell/cmd/mcp-yieldshell/selftest"
 )
 
 // Exit statuses.
@@ -39,6 +41,9 @@ type system struct {
 func run(ctx context.Context, args []string, sys system) int {
 	if len(args) == 0 {
 		return serve(ctx, sys)
+	}
+	if args[0] == selftest.HelpCommand {
+		return selftest.Help(args[1:])
 	}
 	if c, ok := findCommand(args[0]); ok {
 		return c.run(ctx, args[1:], sys)

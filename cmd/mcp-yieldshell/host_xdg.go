@@ -1,0 +1,9 @@
+//go:build unix && !darwin
+
+package main
+
+import "github.com/yieldshell/mcp-yieldshell/mcp/clients"
+
+func newHost(home string, getenv func(string) string) clients.Host {
+	return clients.Unix(home, getenv)
+}

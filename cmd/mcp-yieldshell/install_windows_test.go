@@ -1,0 +1,4 @@
+package main
+
+// scriptSuffix ends the names of files that can be run.
+const scriptSuffix = ".bat"

@@ -1,0 +1,29 @@
+package selftest
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// What the shell runs.
+const (
+	floodCommand = `"%` + programVariable + `%" ` + HelpCommand + ` flood`
+	treeCommand  = `"%` + programVariable + `%" ` + HelpCommand + ` ` + roleParent + ` %` + addressVariable + `%`
+)
+
+const network = "tcp"
+
+// listen opens what the processes of a tree connect to, on this machine only.
+func listen(string) (net.Listener, error) { return net.Listen(network, "127.0.0.1:0") }
+
+// detachedProcess is DETACHED_PROCESS (CreateProcess, process creation flags).
+const detachedProcess = 0x00000008
+
+// leaveSession makes a command run without its parent's console.
+func leaveSession(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{CreationFlags: detachedProcess} }
+
+// bareEnvironment is what a program needs to start at all: sockets do not work
+// without SystemRoot.
+func bareEnvironment() []string { return []string{"SystemRoot=" + os.Getenv("SystemRoot")} }
