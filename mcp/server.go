@@ -90,9 +90,14 @@ func NewServer(c Config) *sdk.Server {
 	}, &sdk.ServerOptions{
 		Instructions: instructions(c.Guarantees),
 		Logger:       c.Logger,
-		// Not listed: logging, which stderr is for. The tools never change.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		// The tools never change, so no list of them is announced as changed.
+		Capabilities: &sdk.ServerCapabilities{
+			Tools: &sdk.ToolCapabilities{},
+			//lint:ignore SA1019 clients of the versions before 2026-07-28 look for it
+			Logging: &sdk.LoggingCapabilities{},
+		},
 	})
+	server.AddReceivingMiddleware(refuseUnknownLevels)
 	if c.Ready != nil {
 		server.AddReceivingMiddleware(onContact(c.Ready))
 	}
@@ -163,7 +168,11 @@ func register[In any](server *sdk.Server, t tool[In]) {
 		OutputSchema: json.RawMessage(text("tools/" + t.name + ".output.json")),
 		Annotations:  &t.hints,
 	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return result(t.answer(ctx, req.Params.Arguments)), nil
+		c := client{session: req.Session, token: tokenOf(req.Params)}
+		ctx = withClient(ctx, c)
+		a := t.answer(ctx, req.Params.Arguments)
+		c.logAnswer(ctx, t.name, a)
+		return result(a), nil
 	})
 }
 
