@@ -32,3 +32,5 @@ require (
 	golang.org/x/time v0.15.0 // indirect
 	golang.org/x/tools v0.42.0 // indirect
 )
+
+ignore ./ci/clients/node_modules
