@@ -161,6 +161,9 @@ func (t *tools) runExecute(ctx context.Context, in executeInput) answer {
 	if err != nil {
 		return t.notStarted(err, request.Secrets)
 	}
+	if ctx.Err() != nil {
+		return t.notStarted(errors.New("the call was cancelled before the command was started"), nil)
+	}
 	e, err := t.Registry.Start(request)
 	if err != nil {
 		return t.notStarted(startFailure(err), request.Secrets)

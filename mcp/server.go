@@ -55,6 +55,11 @@ type Config struct {
 	// claim no more.
 	Guarantees proc.Guarantees
 
+	// Turn, if set, waits until the call that the context belongs to may make
+	// its answer, because the client has read enough of the earlier ones. An
+	// error means that nobody waits for the answer any more.
+	Turn func(context.Context) error
+
 	// Version is the server's version.
 	Version string
 	// Logger takes the SDK's messages; nil drops them.

@@ -353,8 +353,7 @@ func (w *worker) daemon() error {
 
 // cancel gives up on a call: the command goes on, and ps shows it.
 func (w *worker) cancel() error {
-	w.serial++
-	name := fmt.Sprintf("cancelled %p %d", w, w.serial)
+	name := fmt.Sprintf("cancelled by %p", w)
 	ctx, cancel := context.WithTimeoutCause(w.server.ctx, time.Duration(w.r.IntN(60))*time.Millisecond, errGaveUp)
 	defer cancel()
 	_, err := w.server.call(ctx, "execute", args{"command": "exec sleep 4000", "side_effects": []string{"NONE"}, "name": name})
@@ -365,7 +364,7 @@ func (w *worker) cancel() error {
 	if err != nil {
 		return err
 	}
-	for _, row := range list.Executions {
+	for _, row := range list.Executions { // it is none if the call was cancelled before it began
 		if row.Name == nil || *row.Name != name {
 			continue
 		}
@@ -378,9 +377,11 @@ func (w *worker) cancel() error {
 		if r, err := w.call("stop", args{"execution_id": row.ExecutionID}); err != nil || !r.Stopped {
 			return fmt.Errorf("stop: %q, %w", r.Error, err)
 		}
-		return gone(row.ProcessID)
+		if err := gone(row.ProcessID); err != nil {
+			return err
+		}
 	}
-	return nil // cancelled before it was started; if it comes up, the end shows it
+	return nil
 }
 
 var errGaveUp = errors.New("gave up")
