@@ -3,7 +3,8 @@
 #
 #     ci/check.sh            install format vet lint vuln test clients
 #     ci/check.sh STEP...    some of these; quick: the short tests; windows:
-#                            under Wine; soak: 10 minutes of load
+#                            under Wine; soak: 10 minutes of load; fuzz: each
+#                            target for a minute
 #
 # It installs what it uses. Each step prints its name and how long it took.
 set -eu
@@ -115,12 +116,16 @@ step_soak() {
 	go run ./ci/soak -for 10m
 }
 
+step_fuzz() {
+	ci/fuzz.sh 60s
+}
+
 [ $# -gt 0 ] || set -- install format vet lint vuln test clients
 for step; do
 	case $step in
-	install | format | vet | lint | vuln | test | clients | quick | windows | soak) ;;
+	install | format | vet | lint | vuln | test | clients | quick | windows | soak | fuzz) ;;
 	*)
-		echo "ci/check.sh: unknown step $step; the steps are install format vet lint vuln test clients quick windows soak" >&2
+		echo "ci/check.sh: unknown step $step; the steps are install format vet lint vuln test clients quick windows soak fuzz" >&2
 		exit 2
 		;;
 	esac
