@@ -1,15 +1,18 @@
 #!/bin/sh
 # Everything that a change must pass, on a Debian machine with Go:
 #
-#     ci/check.sh            install format vet lint test
-#     ci/check.sh STEP...    some of these; quick: the short tests; windows: under Wine;
-#                            release: a snapshot of a release, and tests of it
+#     ci/check.sh            install format vet lint vuln test clients
+#     ci/check.sh STEP...    some of these; quick: the short tests; windows: under
+#                            Wine; release: a snapshot of a release, and tests of
+#                            it; soak: 10 minutes of load; fuzz: each target for a
+#                            minute
 #
 # It installs what it uses. Each step prints its name and how long it took.
 set -eu
 cd "$(dirname "$0")/.."
 
 STATICCHECK=honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK=golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # Each backend, and each system that shares it but has files of its own.
 VET="linux/amd64 linux/arm darwin/arm64 windows/amd64 windows/386 freebsd/amd64 openbsd/amd64 netbsd/amd64 dragonfly/amd64"
 LINT="linux/amd64 darwin/arm64 freebsd/amd64 windows/amd64 windows/arm64 windows/386"
@@ -54,6 +57,28 @@ step_lint() {
 	done
 }
 
+# Known vulnerabilities in what the program reaches. The list of them is on the
+# network: where that cannot be reached, nothing has been checked, and the step
+# says so. A workflow on GitHub can reach it, and fails otherwise.
+step_vuln() (
+	tools=$(mktemp -d)
+	trap 'rm -rf "$tools"' EXIT
+	GOBIN=$tools go install "$GOVULNCHECK"
+	for target in linux windows; do
+		status=0
+		GOOS=$target CGO_ENABLED=0 "$tools/govulncheck" ./... >"$tools/report" 2>&1 || status=$?
+		if [ "$status" -eq 0 ]; then
+			echo "  $target: $(tail -n 1 "$tools/report")"
+		elif [ -z "${GITHUB_ACTIONS:-}" ] && grep -q 'fetching vulnerabilities' "$tools/report"; then
+			echo "  NOT CHECKED: $(tail -n 1 "$tools/report")" >&2
+			break
+		else
+			cat "$tools/report" >&2
+			exit 1
+		fi
+	done
+)
+
 step_test() {
 	# One package at a time: two of them load both cores, and wait for real
 	# processes to end within real bounds.
@@ -67,18 +92,32 @@ step_quick() {
 
 step_windows() {
 	ci/check-windows.sh
+	ci/check-clients.sh windows
 }
 
 step_release() {
 	ci/check-release.sh
 }
 
-[ $# -gt 0 ] || set -- install format vet lint test
+# The MCP clients of others, and the official conformance suite.
+step_clients() {
+	ci/check-clients.sh
+}
+
+step_soak() {
+	go run ./ci/soak -for 10m
+}
+
+step_fuzz() {
+	ci/fuzz.sh 60s
+}
+
+[ $# -gt 0 ] || set -- install format vet lint vuln test clients
 for step; do
 	case $step in
-	install | format | vet | lint | test | quick | windows | release) ;;
+	install | format | vet | lint | vuln | test | clients | quick | windows | release | soak | fuzz) ;;
 	*)
-		echo "ci/check.sh: unknown step $step; the steps are install format vet lint test quick windows release" >&2
+		echo "ci/check.sh: unknown step $step; the steps are install format vet lint vuln test clients quick windows release soak fuzz" >&2
 		exit 2
 		;;
 	esac

@@ -14,7 +14,12 @@
 // Every answer is structured content and, for clients that show only one of
 // the two, the same JSON as text.
 //
-// The package starts no goroutine and keeps no state: executions belong to
-// proc/execution, output to buffer, and decisions to mcp/policy. It imports
-// these, proc and the SDK, whose package of the same name is called sdk here.
+// While a call waits, the client is told of its progress if it gave a token
+// (progress.go), and log messages if it asked for them (client.go).
+//
+// The package keeps no state: executions belong to proc/execution, output to
+// buffer, and decisions to mcp/policy. The one goroutine that it starts, for
+// the reports of one call's progress, ends before the call is answered. It
+// imports these, proc and the SDK, whose package of the same name is called sdk
+// here.
 package mcp

@@ -161,12 +161,18 @@ func (t *tools) runExecute(ctx context.Context, in executeInput) answer {
 	if err != nil {
 		return t.notStarted(err, request.Secrets)
 	}
+	if ctx.Err() != nil {
+		return t.notStarted(errors.New("the call was cancelled before the command was started"), nil)
+	}
 	e, err := t.Registry.Start(request)
 	if err != nil {
 		return t.notStarted(startFailure(err), request.Secrets)
 	}
+	clientOf(ctx).log(ctx, "info", "execution started", fields{"execution_id": e.ID(), "process_id": e.PID()})
+	stopReports := reportProgress(ctx, e)
 	// A cancelled call leaves its command running in the background.
 	_ = e.WaitInline(ctx, t.yieldFor(in.yield))
+	stopReports()
 	return t.started(ctx, e, in.max)
 }
 

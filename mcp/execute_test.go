@@ -322,3 +322,43 @@ func TestCancelledCallsConsumeNothing(t *testing.T) {
 		r.want(t, "stdout", "early")
 	}, func(p *fake.Process) { p.Print("early") })
 }
+
+// A call that is cancelled while it waits to be worked on starts nothing.
+func TestCancelledBeforeTheStart(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r := b.callContext(ctx, "execute", runs(""))
+		r.want(t, "status", failedToStart)
+		r.contains(t, "error", "cancelled before")
+		if n := len(b.backend.Started()); n != 0 {
+			t.Errorf("%d processes were started", n)
+		}
+	})
+}
+
+// An answer that nobody waits for is made small, and moves no cursor; one that
+// is waited for takes its turn first.
+func TestTurnBeforeOutput(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		id := b.call("execute", runs(`"yield_ms": 1, "max_output_bytes": 1`)).id()
+		turns := 0
+		b.config.Turn = func(context.Context) error {
+			turns++
+			return context.Canceled
+		}
+		if r := b.call("read", of(id, "")); len(r.text("stdout")) > 1 {
+			t.Errorf("nobody waits for %v", r)
+		}
+		b.call("wait", of(id, `"timeout_ms": 0, "since_seq": 1`)).want(t, "stdout", "0")
+		if r := b.call("ps", "{}"); len(r.rows()) != 0 {
+			t.Errorf("nobody waits for %v", r)
+		}
+		b.call("stop", of(id, ""))
+		if turns != 3 {
+			t.Errorf("%d turns were taken", turns)
+		}
+		b.config.Turn = nil
+		b.call("read", of(id, "")).want(t, "stdout", "123456789")
+	}, func(p *fake.Process) { p.Print("0123456789") })
+}

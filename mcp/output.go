@@ -84,6 +84,15 @@ func (t *tools) limit(asked int64) int {
 	return int(asked)
 }
 
+// turn waits until a large answer may be made, and reports whether it can still
+// arrive. It is called after all other waiting.
+func (t *tools) turn(ctx context.Context) bool {
+	if t.Turn == nil {
+		return ctx.Err() == nil
+	}
+	return t.Turn(ctx) == nil
+}
+
 // output takes the part of the output that the call wants. Only a call that
 // names no part moves the server-side cursor, and only if its answer can still
 // arrive: one that was cancelled delivers nothing.
@@ -92,13 +101,17 @@ func (t *tools) limit(asked int64) int {
 // that it has ended means that all its output can be seen here.
 func (t *tools) output(ctx context.Context, e *execution.Execution, v view) outputFields {
 	selection, limit := selectionOf(v.streams), t.limit(v.max)
+	wanted := t.turn(ctx)
+	if !wanted {
+		limit = 1
+	}
 	var page buffer.Page
 	switch {
 	case v.tail != nil:
 		page = e.Tail(int(min(*v.tail, math.MaxInt32)), limit, selection)
 	case v.since != nil:
 		page = e.Page(uint64(max(*v.since, 1)), limit, selection)
-	case selection != buffer.Both || ctx.Err() != nil:
+	case selection != buffer.Both || !wanted:
 		page = e.Page(1, limit, selection)
 	default:
 		page = e.Next(limit)

@@ -116,6 +116,9 @@ func (t *tools) ps() tool[psInput] {
 		},
 		refuse: func(_ psInput, err error) answer { return &psAnswer{Executions: []psRow{}, Error: err.Error()} },
 		run: func(ctx context.Context, in psInput) answer {
+			if !t.turn(ctx) {
+				in.limit = 0
+			}
 			now := time.Now()
 			list := t.Registry.List(ctx, in.includeCompleted, int(min(max(in.limit, 0), math.MaxInt32)))
 			rows := make([]psRow, len(list))

@@ -55,6 +55,11 @@ type Config struct {
 	// claim no more.
 	Guarantees proc.Guarantees
 
+	// Turn, if set, waits until the call that the context belongs to may make
+	// its answer, because the client has read enough of the earlier ones. An
+	// error means that nobody waits for the answer any more.
+	Turn func(context.Context) error
+
 	// Version is the server's version.
 	Version string
 	// Logger takes the SDK's messages; nil drops them.
@@ -90,9 +95,14 @@ func NewServer(c Config) *sdk.Server {
 	}, &sdk.ServerOptions{
 		Instructions: instructions(c.Guarantees),
 		Logger:       c.Logger,
-		// Not listed: logging, which stderr is for. The tools never change.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		// The tools never change, so no list of them is announced as changed.
+		Capabilities: &sdk.ServerCapabilities{
+			Tools: &sdk.ToolCapabilities{},
+			//lint:ignore SA1019 clients of the versions before 2026-07-28 look for it
+			Logging: &sdk.LoggingCapabilities{},
+		},
 	})
+	server.AddReceivingMiddleware(refuseUnknownLevels)
 	if c.Ready != nil {
 		server.AddReceivingMiddleware(onContact(c.Ready))
 	}
@@ -163,7 +173,11 @@ func register[In any](server *sdk.Server, t tool[In]) {
 		OutputSchema: json.RawMessage(text("tools/" + t.name + ".output.json")),
 		Annotations:  &t.hints,
 	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return result(t.answer(ctx, req.Params.Arguments)), nil
+		c := client{session: req.Session, token: tokenOf(req.Params)}
+		ctx = withClient(ctx, c)
+		a := t.answer(ctx, req.Params.Arguments)
+		c.logAnswer(ctx, t.name, a)
+		return result(a), nil
 	})
 }
 

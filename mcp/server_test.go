@@ -14,14 +14,17 @@ import (
 )
 
 // connect runs a session with a server on the bench.
-func (b *bench) connect() *sdk.ClientSession {
+func (b *bench) connect() *sdk.ClientSession { return b.connectWith(nil, "") }
+
+// connectWith asks for a protocol version, the newest if it is empty.
+func (b *bench) connectWith(o *sdk.ClientOptions, version string) *sdk.ClientSession {
 	b.t.Helper()
 	toServer, toClient := sdk.NewInMemoryTransports()
 	server, err := NewServer(b.config).Connect(b.t.Context(), toServer, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	client, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(b.t.Context(), toClient, nil)
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, o).Connect(b.t.Context(), toClient, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -67,7 +70,7 @@ func TestServerIntroducesItself(t *testing.T) {
 			t.Errorf("the instructions do not speak of %s", word)
 		}
 	}
-	if c := string(must(json.Marshal(init.Capabilities))); c != `{"tools":{}}` {
+	if c := string(must(json.Marshal(init.Capabilities))); c != `{"logging":{},"tools":{}}` {
 		t.Errorf("capabilities are %s", c)
 	}
 }

@@ -84,6 +84,9 @@ func stopped(ctx context.Context, e *execution.Execution, in stopInput) answer {
 	}
 	report, err := e.Stop(ctx, signal, in.force)
 	a := &stopAnswer{ExecutionID: in.id, Stopped: err == nil, Error: textOrNull(err), Forced: report.Forced}
+	if report.Forced {
+		clientOf(ctx).log(ctx, "warning", "execution killed after its grace", fields{"execution_id": e.ID()})
+	}
 	var ended *execution.NotRunningError
 	if !errors.As(err, &ended) && !errors.Is(err, proc.ErrUnsupportedSignal) {
 		a.Signal = &report.Signal

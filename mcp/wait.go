@@ -68,9 +68,11 @@ func (t *tools) runWait(ctx context.Context, in waitInput) answer {
 	}
 	budget := max(0, min(in.timeout, RequestCeiling))
 	begun := time.Now()
+	stopReports := reportProgress(ctx, e)
 	// A cancelled call has nobody to answer to; output sees to it that nothing
 	// is lost.
 	_ = e.Wait(ctx, budget)
+	stopReports()
 	waited := time.Since(begun)
 	s := e.Summary(ctx)
 	a := &waitAnswer{

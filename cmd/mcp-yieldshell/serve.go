@@ -62,12 +62,14 @@ func serve(ctx context.Context, sys system) int {
 	transport := stdio.New(sys.stdin, sys.stdout, stdio.Options{
 		OnDrained: end.begin,
 		OnBroken:  func(error) { end.begin() },
+		HangUp:    hangUpOf(sys.stdin),
 	})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := mcp.NewServer(config.toolOptions(registry, backend, sys, log))
 	server.AddReceivingMiddleware(
 		transport.Splice,
+		transport.Turns,
 		stdio.Recover(func(s string) { log.Error(s) }, func(s string) { log.Debug(s) }),
 		stdio.JoinContext(ctx))
 	end.serve(signals, transport, func() error { return server.Run(ctx, transport) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/yieldshell/mcp-yieldshell/buffer"
 	"github.com/yieldshell/mcp-yieldshell/mcp"
+	"github.com/yieldshell/mcp-yieldshell/mcp/stdio"
 	"github.com/yieldshell/mcp-yieldshell/proc"
 	"github.com/yieldshell/mcp-yieldshell/proc/execution"
 )
@@ -38,6 +39,7 @@ func (c Config) toolOptions(registry *execution.Registry, backend proc.Backend, 
 		MaxYield:       c.MaxYield,
 		DefaultTimeout: c.DefaultTimeout,
 		Guarantees:     backend.Guarantees(),
+		Turn:           stdio.TakeTurn,
 		Version:        currentBuild().Version,
 		Logger:         slog.New(slogBridge{log: log}),
 		Ready:          backend.Warm,

@@ -306,6 +306,20 @@ func (s *Server) WaitMessage(wanted func(Message) bool, bound time.Duration) (Me
 	}
 }
 
+// Messages lists the notifications, and errors without an id, that came so far
+// and that wanted accepts.
+func (s *Server) Messages(wanted func(Message) bool) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Message
+	for _, m := range s.unasked {
+		if wanted(m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
 func (s *Server) readStderr(r *os.File) {
 	defer r.Close()
 	chunk := make([]byte, 16<<10)

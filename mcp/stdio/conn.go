@@ -24,6 +24,7 @@ type call struct {
 // A batch collects the answers to the requests of one JSON-RPC batch.
 type batch struct {
 	answers [][]byte
+	size    int // of answers, in bytes
 	waiting int // calls without an answer
 	calls   int
 	parked  int
@@ -40,12 +41,15 @@ type conn struct {
 	readable sync.Cond // Read waits: there may be something for it to do
 	room     sync.Cond // readLoop waits: the inbox may have room
 	sendable sync.Cond // writeLoop waits: the queue may have a frame
+	shorter  sync.Cond // awaitRoom waits: the queue may have become shorter
 
 	// What came in.
 	inbox    []line
 	inboxed  int               // the sizes of the lines in inbox
 	ready    []jsonrpc.Message // the rest of a batch
 	inputErr error             // set when the input has ended; io.EOF if in good order
+	watching bool              // for the hang-up of a client that does not read
+	stall    *time.Timer       // set after the hang-up: runs while nothing is written
 	drain    drain
 
 	// What the session works on.
@@ -61,6 +65,8 @@ type conn struct {
 	broken  error
 	closing bool
 	closed  chan struct{} // closed with closing set
+
+	turns chan struct{} // one element for each call that makes its answer
 }
 
 var _ mcp.Connection = (*conn)(nil)
@@ -255,7 +261,8 @@ func (c *conn) batchVersion(items []item) string {
 func (c *conn) push(l line) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.inboxed > maxInbox && c.wanting() {
+	for c.full() && c.wanting() {
+		c.expectHangUp()
 		c.room.Wait()
 	}
 	if !c.wanting() {
@@ -267,6 +274,41 @@ func (c *conn) push(l line) bool {
 	return true
 }
 
+// full reports whether the inbox has no room for another line.
+func (c *conn) full() bool { return c.inboxed > maxInbox }
+
+// expectHangUp sees to it that the end of the input is noticed though there is
+// no room for what the client sent before it. If the client has closed its end
+// and takes no answers either, nobody waits for the rest of the requests.
+func (c *conn) expectHangUp() {
+	switch {
+	case c.opts.HangUp == nil:
+	case c.stall != nil:
+		c.stall.Reset(stallTimeout)
+	case !c.watching:
+		c.watching = true
+		go func() {
+			if c.opts.HangUp() != nil {
+				return
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.wanting() {
+				c.stall = time.AfterFunc(stallTimeout, c.stalled)
+			}
+		}()
+	}
+}
+
+// stalled ends the input of a client that has hung up and does not read.
+func (c *conn) stalled() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.full() { // otherwise the reader gets to the end by itself
+		c.end(io.EOF)
+	}
+}
+
 // wanting reports whether there is any use in more lines.
 func (c *conn) wanting() bool {
 	return c.inputErr == nil && c.broken == nil && !c.closing
@@ -276,6 +318,10 @@ func (c *conn) wanting() bool {
 func (c *conn) endInput(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.end(err)
+}
+
+func (c *conn) end(err error) {
 	if !c.wanting() {
 		return
 	}
@@ -345,8 +391,10 @@ func (c *conn) shut() {
 	}
 	c.closing = true
 	close(c.closed)
-	if c.drain.timer != nil {
-		c.drain.timer.Stop()
+	for _, t := range []*time.Timer{c.drain.timer, c.stall} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 	c.wakeAll()
 }
@@ -355,6 +403,7 @@ func (c *conn) wakeAll() {
 	c.readable.Broadcast()
 	c.room.Broadcast()
 	c.sendable.Broadcast()
+	c.shorter.Broadcast()
 }
 
 // A frame is one line to write.
@@ -440,6 +489,12 @@ func (c *conn) answer(resp *jsonrpc.Response, f *frame) bool {
 		b.add(cl)
 	}
 	b.waiting--
+	if b.size += len(f.data); cl.batch != nil && b.size > c.opts.MaxQueued {
+		// No room can be waited for here: there is some when the batch is
+		// complete.
+		b.size -= len(f.data)
+		f.data = refuse(resp.ID, codeTooManyRequests, "the answers to this batch are larger than %d bytes; send the request by itself", c.opts.MaxQueued).encode()
+	}
 	if b.waiting > 0 {
 		b.answers = append(b.answers, f.data)
 		return false
@@ -474,7 +529,14 @@ func (c *conn) settle(f *frame) {
 	c.queued -= len(f.data)
 	c.open -= f.calls
 	c.parked -= f.parked
-	if c.inputErr != nil || paused && c.queued <= c.opts.MaxQueued {
+	if c.stall != nil && c.wanting() {
+		c.stall.Reset(stallTimeout)
+	}
+	resumed := paused && c.queued <= c.opts.MaxQueued
+	if resumed {
+		c.shorter.Broadcast()
+	}
+	if resumed || c.inputErr != nil {
 		c.readable.Signal() // anything else is nothing to Read, and waking it costs
 	}
 }

@@ -12,6 +12,7 @@
 //     before the session ends, within the bounds of [Options].
 //   - A client that stops reading costs bounded memory, and never keeps the
 //     session from ending.
+//   - Calls do not make more answers than the client reads ([TakeTurn]).
 //   - Every frame is written whole or not at all, unless the output itself
 //     breaks.
 //
@@ -25,7 +26,8 @@
 //
 // # Goroutines
 //
-// A connection owns two. The reader reads lines and parses them into the
+// A connection owns two, and a third once a client that does not read has sent
+// more than is taken in: it waits for the client's hang-up. The reader reads lines and parses them into the
 // inbox; it ends when its io.Reader returns an error, or at the first line
 // after the connection was closed. The writer alone writes to the io.Writer;
 // it ends when the connection is closed or the output broke. Either may be

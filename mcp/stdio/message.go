@@ -19,6 +19,7 @@ const codeTooManyRequests = -32000
 // Methods that the transport has to know.
 const (
 	methodInitialize = "initialize"
+	methodCallTool   = "tools/call"
 	methodListen     = "subscriptions/listen"
 	methodCancelled  = "notifications/cancelled"
 	notifications    = "notifications/" // what the names of notifications begin with

@@ -14,13 +14,18 @@ import (
 // The defaults of Options, and limits that nobody has a reason to change.
 const (
 	DefaultMaxLine      = 64 << 20
-	DefaultMaxQueued    = 16 << 20
+	DefaultMaxQueued    = 8 << 20
 	DefaultDrainTimeout = 500 * time.Millisecond
 	DefaultFinalTimeout = 2 * time.Second
 
 	// MaxInFlight is how many requests may be in flight at once, and how many
 	// messages a batch may have.
 	MaxInFlight = 1024
+
+	// stallTimeout is how long a client that has closed its end of the input
+	// may take to read one answer, before what it has sent beyond maxInbox is
+	// given up.
+	stallTimeout = time.Second
 
 	// maxInbox is how many bytes of lines are read ahead of the session. It
 	// only matters while Read is paused, when it lets the reader see the end
@@ -38,8 +43,8 @@ type Options struct {
 	MaxLine int
 
 	// MaxQueued is how many bytes may wait to be written before the transport
-	// stops taking messages. It is not a hard limit: what is in flight already
-	// may still be answered.
+	// stops taking messages, and calls wait with their answers (TakeTurn). It
+	// is not a hard limit: what has its turn already may still be answered.
 	MaxQueued int
 
 	// DrainTimeout is how long the calls that were read before the input
@@ -55,6 +60,14 @@ type Options struct {
 	// the calls that are left answer with what they have, and must not wait
 	// for them: it runs in the goroutine that the session reads from.
 	OnDrained func()
+
+	// HangUp, if set, waits until the client has closed its end of the input,
+	// though not all of it may have been read, and returns nil; or an error if
+	// that cannot be told. It is called at most once, when a client that does
+	// not read its answers has sent more than is taken in, and may block for
+	// as long as the process lives. Without it, such a client can keep the
+	// session from seeing the end of the input.
+	HangUp func() error
 
 	// OnBroken, if set, is called once with the error if the output fails. It
 	// is not called after the connection was closed.
@@ -96,10 +109,12 @@ func New(r io.Reader, w io.Writer, opts Options) *Transport {
 		opts:   opts.withDefaults(),
 		calls:  make(map[jsonrpc.ID]call),
 		closed: make(chan struct{}),
+		turns:  newTurns(),
 	}
 	c.readable.L = &c.mu
 	c.room.L = &c.mu
 	c.sendable.L = &c.mu
+	c.shorter.L = &c.mu
 	return &Transport{conn: c}
 }
 

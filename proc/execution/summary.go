@@ -65,6 +65,18 @@ func (e *Execution) summary() Summary {
 	return s
 }
 
+// Activity returns how long the execution has been running, or did, and how
+// many bytes of output it has made.
+func (e *Execution) Activity() (running time.Duration, output uint64) {
+	e.mu.Lock()
+	end := e.ended
+	e.mu.Unlock()
+	if end.IsZero() {
+		end = time.Now()
+	}
+	return end.Sub(e.started), e.log.Latest() - 1
+}
+
 // mayHaveDetached reports whether it is worth asking the backend.
 func (e *Execution) mayHaveDetached() bool {
 	if e.gone() {
