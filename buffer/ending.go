@@ -14,16 +14,16 @@ type Ending struct {
 
 // PageAndEnding is Page and, if that is capped, the newest lines after it: as
 // many whole lines as fit into size bytes over both streams, counted back in
-// the order in which they ended. An unfinished last line counts. The ending is
-// nil if not one line fits.
-func (l *Log) PageAndEnding(from uint64, limit, size int, sel Selection) (Page, *Ending) {
+// the order in which they ended. An unfinished last line counts. There is no
+// ending if not one line fits.
+func (l *Log) PageAndEnding(from uint64, limit, size int, sel Selection) Page {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	page := l.page(from, limit, sel)
-	if !page.Capped || size < 1 {
-		return page, nil
+	if page.Capped && size > 0 {
+		page.Ending = l.ending(page.Next, size, sel)
 	}
-	return page, l.ending(page.Next, size, sel)
+	return page
 }
 
 // ending returns the newest lines that begin at the position after or later.
