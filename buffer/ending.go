@@ -17,12 +17,14 @@ type Ending struct {
 // the order in which they ended. An unfinished last line counts. There is no
 // ending if not one line fits.
 func (l *Log) PageAndEnding(from uint64, limit, size int, sel Selection) Page {
+	page := l.Page(from, limit, sel)
+	if !page.Capped || size < 1 {
+		return page
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	page := l.page(from, limit, sel)
-	if page.Capped && size > 0 {
-		page.Ending = l.ending(page.Next, size, sel)
-	}
+	page.Latest = l.next // the ending may be newer than the page
+	page.Ending = l.ending(page.Next, size, sel)
 	return page
 }
 

@@ -33,11 +33,7 @@ type Page struct {
 func (l *Log) Page(from uint64, limit int, sel Selection) Page {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.page(from, limit, sel)
-}
 
-// page is Page. l.mu is held.
-func (l *Log) page(from uint64, limit int, sel Selection) Page {
 	from = min(max(from, 1), l.next)
 	page := Page{Start: from, Next: l.next, Latest: l.next}
 	var walks [2]walk

@@ -9,6 +9,7 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/mcp"
 	"github.com/yieldshell/mcp-yieldshell/proc"
 	"github.com/yieldshell/mcp-yieldshell/proc/execution"
+	"github.com/yieldshell/mcp-yieldshell/proc/loopback"
 )
 
 // registryOptions hands the registry its part of the configuration.
@@ -19,6 +20,7 @@ func (c Config) registryOptions(backend proc.Backend, warn func(string, ...any))
 		MaxProcesses: c.MaxProcesses,
 		Retention:    c.Retention,
 		MaxRetained:  c.MaxRetained,
+		Ports:        loopback.Ports{},
 		Warn:         warn,
 	}
 }
@@ -34,6 +36,7 @@ func (c Config) toolOptions(registry *execution.Registry, backend proc.Backend, 
 		Secrets:        buffer.NewSecrets(c.Secrets),
 		Sensitive:      c.sensitive,
 		MaxOutputBytes: c.MaxOutputBytes,
+		TailBytes:      c.TailBytes,
 		DefaultYield:   c.DefaultYield,
 		MaxYield:       c.MaxYield,
 		DefaultTimeout: c.DefaultTimeout,

@@ -22,6 +22,9 @@ type Ports interface {
 	Await(ctx context.Context, port int) error
 }
 
+// PortOpen reports whether a TCP port on loopback accepts connections now.
+func (r *Registry) PortOpen(port int) bool { return r.opts.Ports.Open(port) }
+
 // Conditions are what ends a wait besides the end of the execution. The zero
 // value has none.
 type Conditions struct {
