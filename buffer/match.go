@@ -57,7 +57,7 @@ func describe(re *lazydfa.Regexp, r *recent, begun, end uint64) Match {
 	}
 	m := Match{
 		Line:   shownLine(text[shownFrom:lineTo], maxLine),
-		Text:   shorten(text[from:to], maxLine),
+		Text:   shownLine(text[from:to], maxLine),
 		Before: linesBefore(text[:lineFrom]),
 		After:  linesAfter(text[lineTo:]),
 	}

@@ -83,6 +83,10 @@ func TestWatchDescribesTheMatch(t *testing.T) {
 			want: Match{Line: "ok", Text: "ok", Before: []string{"a"}, After: []string{"b"}, Seq: 4, Next: 6},
 		},
 		{
+			name: "line ends of two", after: []string{"1 a\r\nok\r", "1 \nb\r\n"}, expr: `^ok$`,
+			want: Match{Line: "ok", Text: "ok", Before: []string{"a"}, After: []string{"b"}, Seq: 4, Next: 7},
+		},
+		{
 			name: "end of a line", after: []string{"1 done", "1  no\n", "1 done\n"}, expr: `done$`,
 			want: Match{Line: "done", Text: "done", Before: []string{"done no"}, Seq: 9, Next: 13},
 		},

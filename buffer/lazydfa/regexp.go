@@ -30,7 +30,8 @@ var (
 
 // A Regexp is a compiled expression in the syntax of package regexp, which is
 // that of RE2. ^ and $ match at the beginning and the end of each line, and
-// \A only at the beginning of all text. It does not change and may be shared.
+// \A only at the beginning of all text. A carriage return before a newline
+// belongs to the end of the line. It does not change and may be shared.
 type Regexp struct {
 	prog *syntax.Prog
 	std  *regexp.Regexp
@@ -58,6 +59,11 @@ func Compile(expr string) (*Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
+	tree = endLines(tree)
+	std, err := regexp.Compile(tree.String())
+	if err != nil {
+		return nil, err
+	}
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil {
 		return nil, err
@@ -65,16 +71,26 @@ func Compile(expr string) (*Regexp, error) {
 	if len(prog.Inst) > maxProgram {
 		return nil, ErrTooLarge
 	}
-	std, err := regexp.Compile("(?m:" + expr + ")")
-	if err != nil {
-		return nil, err
-	}
 	re := &Regexp{prog: prog, std: std}
 	re.classify()
 	if prefix, _ := std.LiteralPrefix(); !re.asserts && utf8.ValidString(prefix) {
 		re.prefix = []byte(prefix)
 	}
 	return re, nil
+}
+
+// endLines lets $ match before a carriage return that ends a line, too.
+func endLines(tree *syntax.Regexp) *syntax.Regexp {
+	for i, sub := range tree.Sub {
+		tree.Sub[i] = endLines(sub)
+	}
+	if tree.Op != syntax.OpEndLine {
+		return tree
+	}
+	carriageReturn := &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune{'\r'}}
+	return &syntax.Regexp{Op: syntax.OpConcat, Sub: []*syntax.Regexp{
+		{Op: syntax.OpQuest, Sub: []*syntax.Regexp{carriageReturn}}, tree,
+	}}
 }
 
 // Find returns where the leftmost match in text begins and ends, as
