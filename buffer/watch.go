@@ -19,7 +19,7 @@ const (
 
 // A Watch looks for the first match of an expression in the output of selected
 // streams from a position on: first in what is kept, then in what comes. Each
-// stream is a text of its own. Every byte is looked at once, when it arrives,
+// stream is a text of its own, which begins at that position. Every byte is looked at once, when it arrives,
 // so that it does not matter whether it is evicted afterwards.
 //
 // Its owner calls Stop when it is done with it.
@@ -131,8 +131,8 @@ func (w *Watch) nextPieces(from uint64) ([]Piece, uint64) {
 	return pieces, next
 }
 
-// begin makes the stream ready for text from the position from on. It takes
-// over what stands before it.
+// begin makes the stream ready for text from the position from on. What stands
+// before it is there to be shown, not to be matched.
 func (v *watched) begin(re *lazydfa.Regexp, r *ring, from uint64) {
 	off := r.seek(from)
 	v.recent = recent{}
@@ -146,14 +146,7 @@ func (v *watched) begin(re *lazydfa.Regexp, r *ring, from uint64) {
 		}
 		at++
 	}
-	prev := lazydfa.Beginning
-	switch text := v.recent.text; {
-	case len(text) > 0:
-		prev, _ = utf8.DecodeLastRune(text)
-	case r.evicted > 0:
-		prev = rune(r.evictedByte)
-	}
-	v.matcher, v.begun, v.open = re.Start(prev), v.recent.total, false
+	v.matcher, v.begun, v.open = re.Start(), v.recent.total, false
 }
 
 // complete reports whether there is a match and enough text after it.

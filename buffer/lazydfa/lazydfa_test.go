@@ -64,25 +64,8 @@ func TestFirstMatch(t *testing.T) {
 		{`(?-m)^a`, "a\nb", 1},
 	} {
 		pieces := strings.Split(c.pieces, "|")
-		if got := feed(mustCompile(t, c.expr).Start(Beginning), pieces...); got != c.want {
+		if got := feed(mustCompile(t, c.expr).Start(), pieces...); got != c.want {
 			t.Errorf("%s in %q ends at %d, want %d", c.expr, pieces, got, c.want)
-		}
-	}
-}
-
-func TestWhatCameBefore(t *testing.T) {
-	for _, c := range []struct {
-		expr string
-		prev rune
-		want bool
-	}{
-		{`^a`, Beginning, true}, {`^a`, '\n', true}, {`^a`, 'x', false}, {`^a`, ' ', false},
-		{`\Aa`, Beginning, true}, {`\Aa`, '\n', false},
-		{`\ba`, Beginning, true}, {`\ba`, '\n', true}, {`\ba`, 'x', false}, {`\ba`, ' ', true}, {`\ba`, 'é', true},
-		{`\Ba`, 'x', true}, {`\Ba`, ' ', false},
-	} {
-		if got := feed(mustCompile(t, c.expr).Start(c.prev), "a") >= 0; got != c.want {
-			t.Errorf("%s after %q: %v", c.expr, c.prev, got)
 		}
 	}
 }
@@ -108,7 +91,7 @@ func TestRefusals(t *testing.T) {
 // TestMemoryIsBounded feeds an expression whose automaton has a million states
 // with text that reaches most of them.
 func TestMemoryIsBounded(t *testing.T) {
-	m := mustCompile(t, `a[ab]{20}c`).Start(Beginning)
+	m := mustCompile(t, `a[ab]{20}c`).Start()
 	seed := uint32(1)
 	text := make([]byte, 200_000)
 	for i := range text {
@@ -141,7 +124,7 @@ func model(t *testing.T, expr, text string, cuts uint64) {
 		t.Fatalf("%q in %q: found %v, want %v", expr, text, got, want)
 	}
 	// Rune by rune: what is known of each prefix.
-	m := re.Start(Beginning)
+	m := re.Start()
 	end := -1
 	for i, r := range text {
 		prefix := text[:i+utf8.RuneLen(r)]
@@ -175,7 +158,7 @@ func model(t *testing.T, expr, text string, cuts uint64) {
 		}
 	}
 	pieces = append(pieces, text[start:])
-	if got := feed(re.Start(Beginning), pieces...); got != end {
+	if got := feed(re.Start(), pieces...); got != end {
 		t.Fatalf("%q in %q ends at %d, want %d", expr, pieces, got, end)
 	}
 }
@@ -216,7 +199,7 @@ func BenchmarkFeed(b *testing.B) {
 	text := []byte(strings.Repeat(line, 64<<10/len(line)))
 	for _, expr := range []string{`ready`, `(?i)listening on port \d+`, `\berror\b|^FAIL`, `[a-z]+ready in \d+ ms`} {
 		b.Run(fmt.Sprintf("%q", expr), func(b *testing.B) {
-			m := mustCompile(b, expr).Start(Beginning)
+			m := mustCompile(b, expr).Start()
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				if _, ok := m.Feed(text); ok {

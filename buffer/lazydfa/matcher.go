@@ -48,8 +48,7 @@ type state struct {
 
 // Runes that stand for all with the same effect on assertions.
 const (
-	// Beginning is the prev of Start when no text comes before.
-	Beginning rune = -1
+	beginning rune = -1
 	newline   rune = '\n'
 	word      rune = 'a'
 	other     rune = ' '
@@ -58,13 +57,12 @@ const (
 // matchedBefore is where a rune leads that shows that a match ended before it.
 var matchedBefore = &state{match: true}
 
-// Start returns a matcher for text that comes after the rune prev, which
-// assertions look at; prev is Beginning if none does.
-func (re *Regexp) Start(prev rune) *Matcher {
+// Start returns a matcher at the beginning of a text.
+func (re *Regexp) Start() *Matcher {
 	m := &Matcher{re: re, states: make(map[string]*state)}
 	m.now.init(len(re.prog.Inst))
 	m.then.init(len(re.prog.Inst))
-	prev = re.standIn(prev)
+	prev := re.standIn(beginning)
 	matched := m.add(&m.then, uint32(re.prog.Start), syntax.EmptyOpContext(prev, other), false)
 	m.state = m.intern(&m.then, prev, matched)
 	if len(re.prefix) > 0 {
@@ -78,7 +76,7 @@ func (re *Regexp) standIn(r rune) rune {
 	switch {
 	case !re.asserts:
 		return other
-	case r == Beginning || r == newline:
+	case r == beginning || r == newline:
 		return r
 	case syntax.IsWordChar(r):
 		return word
@@ -243,7 +241,7 @@ func (m *Matcher) intern(q *set, prev rune, matched bool) *state {
 	}
 	s := &state{insts: waiting, prev: prev, match: matched, next: make([]*state, len(m.re.starts))}
 	if m.re.atEnds && !matched {
-		s.ends = m.open(s, syntax.EmptyOpContext(prev, Beginning))
+		s.ends = m.open(s, syntax.EmptyOpContext(prev, beginning))
 	}
 	size := 2*len(m.key) + 8*len(s.next) + 64
 	if m.size += size; m.size > cacheSize {
