@@ -7,6 +7,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // cacheSize bounds the states of a Matcher, in bytes, roughly.
@@ -44,6 +45,8 @@ type state struct {
 	// next holds the states that the classes lead to, nil for those that were
 	// not needed yet.
 	next []*state
+	// plain is the part of next that a run of ASCII goes through, by byte.
+	plain [utf8.RuneSelf]*state
 }
 
 // Runes that stand for all with the same effect on assertions.
@@ -93,7 +96,7 @@ func (m *Matcher) Feed(p []byte) (end int, ok bool) {
 	if len(p) == 0 {
 		return 0, false
 	}
-	s, ascii := m.state, &m.re.ascii
+	s := m.state
 	if s.match {
 		return 0, true
 	}
@@ -104,18 +107,10 @@ func (m *Matcher) Feed(p []byte) (end int, ok bool) {
 				break
 			}
 		}
-		class, size := 0, 1
-		if b := p[i]; b < utf8.RuneSelf {
-			class = int(ascii[b])
-		} else {
-			var r rune
-			r, size = utf8.DecodeRune(p[i:])
-			class = m.re.search(r)
+		if s, i = m.run(s, p, i); i == len(p) {
+			break
 		}
-		next := s.next[class]
-		if next == nil {
-			next = m.step(s, class)
-		}
+		next, size := m.one(s, p[i:])
 		if next.match {
 			if next == matchedBefore {
 				return i, true
@@ -127,6 +122,38 @@ func (m *Matcher) Feed(p []byte) (end int, ok bool) {
 	}
 	m.state = s
 	return 0, false
+}
+
+// run goes on from i through ASCII and known states, up to one where something
+// has to be done.
+func (m *Matcher) run(s *state, p []byte, i int) (*state, int) {
+	for ; i < len(p) && p[i] < utf8.RuneSelf; i++ {
+		next := s.plain[p[i]]
+		if next == nil || next == m.ground {
+			break
+		}
+		s = next
+	}
+	return s, i
+}
+
+// one returns where the first character of p leads, and its size.
+func (m *Matcher) one(s *state, p []byte) (next *state, size int) {
+	r, size := rune(p[0]), 1
+	class := 0
+	if r < utf8.RuneSelf {
+		class = int(m.re.ascii[r])
+	} else {
+		r, size = utf8.DecodeRune(p)
+		class = m.re.search(r)
+	}
+	if next = s.next[class]; next == nil {
+		next = m.step(s, class)
+	}
+	if r < utf8.RuneSelf && !next.match {
+		s.plain[r] = next
+	}
+	return next, size
 }
 
 // skip returns the first place from i on where a match may begin, and the first
@@ -243,7 +270,7 @@ func (m *Matcher) intern(q *set, prev rune, matched bool) *state {
 	if m.re.atEnds && !matched {
 		s.ends = m.open(s, syntax.EmptyOpContext(prev, beginning))
 	}
-	size := 2*len(m.key) + 8*len(s.next) + 64
+	size := 2*len(m.key) + 8*len(s.next) + int(unsafe.Sizeof(*s))
 	if m.size += size; m.size > cacheSize {
 		m.forget()
 		m.size = size
@@ -257,6 +284,7 @@ func (m *Matcher) forget() {
 	maps.DeleteFunc(m.states, func(_ string, s *state) bool { return s != m.ground })
 	if m.ground != nil {
 		clear(m.ground.next)
+		clear(m.ground.plain[:])
 	}
 }
 
