@@ -11,6 +11,8 @@ import (
 const (
 	// searchStep is how much is looked at while the log waits, in bytes.
 	searchStep = 256 << 10
+	// matchStep is how much of a line is looked at in one go, in bytes.
+	matchStep = 64 << 10
 	// maxSearchedLine is the longest line that is searched in one piece.
 	maxSearchedLine = 1 << 20
 )
@@ -60,7 +62,7 @@ type Findings struct {
 // Search looks for lines in what is kept. An unfinished last line counts; of a
 // line whose beginning was evicted, the rest does. The error is the context's.
 func (l *Log) Search(ctx context.Context, q Query) (Findings, error) {
-	s := searcher{query: q}
+	s := searcher{query: q, matcher: q.Re.Start()}
 	from := max(q.From, 1)
 	s.found.Start = l.beginSearch(&s, from)
 	for first := true; ; first = false {
@@ -75,15 +77,16 @@ func (l *Log) Search(ctx context.Context, q Query) (Findings, error) {
 			}
 		}
 		for _, p := range pieces {
-			s.piece(p)
+			if err := s.piece(ctx, p); err != nil {
+				return Findings{}, err
+			}
 		}
 		if from = next; len(pieces) == 0 {
 			break
 		}
 	}
 	s.found.Latest = from
-	s.end()
-	return s.found, nil
+	return s.found, s.end(ctx)
 }
 
 // beginSearch tells the searcher which streams begin in the middle of a line
@@ -108,6 +111,7 @@ func (l *Log) beginSearch(s *searcher, from uint64) uint64 {
 // searcher takes output in and gathers findings.
 type searcher struct {
 	query   Query
+	matcher *lazydfa.Matcher
 	found   Findings
 	streams [2]searched
 }
@@ -123,7 +127,7 @@ type searched struct {
 }
 
 // piece splits a piece into lines.
-func (s *searcher) piece(p Piece) {
+func (s *searcher) piece(ctx context.Context, p Piece) error {
 	v := &s.streams[p.Stream]
 	for text, seq := p.Text, p.Seq; len(text) > 0; {
 		if !v.begun {
@@ -132,14 +136,17 @@ func (s *searcher) piece(p Piece) {
 		part, rest, ended := bytes.Cut(text, []byte{'\n'})
 		v.line = append(v.line, part...)
 		if ended || len(v.line) >= maxSearchedLine {
-			s.take(p.Stream)
+			if err := s.take(ctx, p.Stream); err != nil {
+				return err
+			}
 		}
 		text, seq = rest, seq+uint64(len(part))+1
 	}
+	return nil
 }
 
 // take looks at the line of a stream that is complete.
-func (s *searcher) take(stream Stream) {
+func (s *searcher) take(ctx context.Context, stream Stream) error {
 	v := &s.streams[stream]
 	line := bytes.TrimSuffix(v.line, []byte{'\r'})
 	if !v.within {
@@ -149,13 +156,34 @@ func (s *searcher) take(stream Stream) {
 		}
 		v.open = slices.DeleteFunc(v.open, func(f *Finding) bool { return f.missing == 0 })
 		if s.query.Until == 0 || v.start < s.query.Until {
-			if loc := s.query.Re.Find(line); loc != nil {
-				s.find(stream, line, loc[0])
+			switch end, ok, err := s.match(ctx, line); {
+			case err != nil:
+				return err
+			case ok:
+				s.find(stream, line, end)
 			}
 		}
 	}
 	v.remember(line, s.query.Before)
 	v.within, v.begun, v.line = false, false, v.line[:0]
+	return nil
+}
+
+// match reports whether the line matches, and where the first match ends. The
+// automaton does it in steps, so that even a long line and a slow expression
+// end with the context.
+func (s *searcher) match(ctx context.Context, line []byte) (end int, ok bool, err error) {
+	s.matcher.Reset()
+	for from := 0; from < len(line); {
+		to := charBefore(line, min(len(line), from+matchStep))
+		if n, ok := s.matcher.Feed(line[from:to]); ok {
+			return from + n, true, nil
+		}
+		if from = to; from < len(line) && ctx.Err() != nil {
+			return 0, false, context.Cause(ctx)
+		}
+	}
+	return len(line), s.matcher.AtEnd(), nil
 }
 
 // remember keeps a line for those after it.
@@ -171,10 +199,10 @@ func (v *searched) remember(line []byte, most int) {
 
 // find enters the line of a stream among the findings, if it is one of those
 // that were asked for.
-func (s *searcher) find(stream Stream, line []byte, at int) {
+func (s *searcher) find(stream Stream, line []byte, end int) {
 	v := &s.streams[stream]
 	s.found.Total++
-	f := &Finding{Stream: stream, Line: excerpt(line, at), Seq: v.start, Before: slices.Clone(v.before), missing: s.query.After}
+	f := &Finding{Stream: stream, Line: excerpt(line, end), Seq: v.start, Before: slices.Clone(v.before), missing: s.query.After}
 	// Nearly always it belongs at the end: a line may have begun before one
 	// of the other stream and end after it.
 	i := len(s.found.Lines)
@@ -202,10 +230,12 @@ func (s *searcher) gap() {
 }
 
 // end takes the unfinished lines and leaves as many findings as fit.
-func (s *searcher) end() {
+func (s *searcher) end(ctx context.Context) error {
 	for i := range s.streams {
 		if s.streams[i].begun {
-			s.take(Stream(i))
+			if err := s.take(ctx, Stream(i)); err != nil {
+				return err
+			}
 		}
 	}
 	if s.query.Newest {
@@ -215,9 +245,10 @@ func (s *searcher) end() {
 	for i, f := range s.found.Lines {
 		if size += f.size(); size > s.query.Bytes && i > 0 {
 			s.found.Lines = s.found.Lines[:i]
-			return
+			break
 		}
 	}
+	return nil
 }
 
 // size is how much text the finding has.
@@ -232,11 +263,12 @@ func (f *Finding) size() int {
 	return n
 }
 
-// excerpt is a line as it is shown: if it is long, the part around at.
-func excerpt(line []byte, at int) string {
+// excerpt is a line as it is shown: if it is long, the part around the place
+// where a match ends.
+func excerpt(line []byte, end int) string {
 	from := 0
 	if len(line) > maxLine {
-		from = charAfter(line, max(0, min(at-maxLine/4, len(line)-maxLine)))
+		from = charAfter(line, max(0, min(end-maxLine/2, len(line)-maxLine)))
 	}
 	return shorten(line[from:], maxLine)
 }

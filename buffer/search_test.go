@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -93,8 +94,13 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 }
 
 func FuzzSearch(f *testing.F) {
-	f.Add([]byte("abc\x81\x82def\n\x90"), uint8(3), true)
+	for i := range uint8(8) {
+		f.Add([]byte("abc\x81\x82def\n\x90\x05\x0aabba\x85ab"), i<<4|3, i%2 == 0)
+	}
 	f.Fuzz(func(t *testing.T, data []byte, limit uint8, newest bool) {
+		exprs := []string{`ab`, `a$`, `^b`, `^$`, `c*`, `[^a]b`, `\bc`, `b\b`}
+		expr := exprs[int(limit>>4)%len(exprs)]
+		std := regexp.MustCompile(expr)
 		l := NewLog(1 << 16)
 		type line struct {
 			stream Stream
@@ -122,7 +128,7 @@ func FuzzSearch(f *testing.F) {
 		}
 		var want []line
 		for _, o := range lines {
-			if strings.Contains(o.text, "ab") {
+			if std.MatchString(o.text) {
 				want = append(want, o)
 			}
 		}
@@ -133,7 +139,7 @@ func FuzzSearch(f *testing.F) {
 				want[i], want[j] = want[j], want[i]
 			}
 		}
-		got, err := l.Search(t.Context(), Query{Re: regex(t, `ab`), Limit: 1 + int(limit)%5, Bytes: 1 << 20, Newest: newest})
+		got, err := l.Search(t.Context(), Query{Re: regex(t, expr), Limit: 1 + int(limit)%5, Bytes: 1 << 20, Newest: newest})
 		if err != nil || got.Total != total || len(got.Lines) != n {
 			t.Fatalf("%s, %v, want %d of %d", shown(got), err, n, total)
 		}

@@ -1,6 +1,7 @@
 package buffer
 
 import (
+	"bytes"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -70,9 +71,11 @@ func (w *Watch) Found() <-chan struct{} { return w.found }
 // the more lines may have come after it.
 func (w *Watch) Match() Match {
 	w.log.mu.Lock()
-	defer w.log.mu.Unlock()
-	m := describe(w.re, &w.hit.recent, w.hit.begun, w.hit.end)
-	m.Stream = w.hit.stream
+	hit := w.hit
+	r := recent{text: bytes.Clone(hit.recent.text), runs: slices.Clone(hit.recent.runs), total: hit.recent.total}
+	w.log.mu.Unlock()
+	m := describe(w.re, &r, hit.begun, hit.end)
+	m.Stream = hit.stream
 	return m
 }
 

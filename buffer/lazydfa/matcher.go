@@ -17,6 +17,7 @@ const cacheSize = 1 << 20
 // piece by piece. One goroutine at a time may use it.
 type Matcher struct {
 	re    *Regexp
+	first *state
 	state *state
 	// ground is the state in which no match has begun, if the expression has
 	// a prefix, else nil.
@@ -67,12 +68,16 @@ func (re *Regexp) Start() *Matcher {
 	m.then.init(len(re.prog.Inst))
 	prev := re.standIn(beginning)
 	matched := m.add(&m.then, uint32(re.prog.Start), syntax.EmptyOpContext(prev, other), false)
-	m.state = m.intern(&m.then, prev, matched)
+	m.first = m.intern(&m.then, prev, matched)
+	m.state = m.first
 	if len(re.prefix) > 0 {
 		m.ground = m.state
 	}
 	return m
 }
+
+// Reset puts the matcher to the beginning of another text.
+func (m *Matcher) Reset() { m.state = m.first }
 
 // standIn returns the rune that stands for r where it is looked back at.
 func (re *Regexp) standIn(r rune) rune {
@@ -170,9 +175,9 @@ func (m *Matcher) skip(p []byte, i int) (to, again int) {
 	return to, len(p)
 }
 
-// AtEnd reports whether the text that was fed has a match that ends with it,
+// AtEnd reports whether the text that was fed, which may be empty, has a match
 // if nothing follows.
-func (m *Matcher) AtEnd() bool { return m.state.ends }
+func (m *Matcher) AtEnd() bool { return m.state.match || m.state.ends }
 
 // step finds where a class of runes leads.
 func (m *Matcher) step(s *state, class int) *state {
@@ -279,12 +284,12 @@ func (m *Matcher) intern(q *set, prev rune, matched bool) *state {
 	return s
 }
 
-// forget drops all states but the ground state, and what that leads to.
+// forget drops all states but the first one, and what that leads to.
 func (m *Matcher) forget() {
-	maps.DeleteFunc(m.states, func(_ string, s *state) bool { return s != m.ground })
-	if m.ground != nil {
-		clear(m.ground.next)
-		clear(m.ground.plain[:])
+	maps.DeleteFunc(m.states, func(_ string, s *state) bool { return s != m.first })
+	if m.first != nil {
+		clear(m.first.next)
+		clear(m.first.plain[:])
 	}
 }
 

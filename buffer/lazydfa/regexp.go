@@ -17,7 +17,7 @@ const (
 	MaxLength = 2000
 	// maxProgram is the longest program, in instructions. Counted repetitions
 	// multiply: (a{100}){100} has ten thousand.
-	maxProgram = 5000
+	maxProgram = 3000
 )
 
 // Errors of Compile.
