@@ -98,6 +98,9 @@ func FuzzSearch(f *testing.F) {
 		f.Add([]byte("abc\x81\x82def\n\x90\x05\x0aabba\x85ab"), i<<4|3, i%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, limit uint8, newest bool) {
+		if len(data) > 200 {
+			t.Skip() // lines that are cut
+		}
 		exprs := []string{`ab`, `a$`, `^b`, `^$`, `c*`, `[^a]b`, `\bc`, `b\b`}
 		expr := exprs[int(limit>>4)%len(exprs)]
 		std := regexp.MustCompile(expr)
