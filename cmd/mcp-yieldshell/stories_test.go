@@ -196,11 +196,11 @@ func (p *player) call(line string) string {
 	if result.IsError {
 		p.t.Errorf("%s: %s", line, b.String())
 	}
-	return shortened(b.String())
+	return elided(b.String())
 }
 
-// shortened leaves out the middle of long texts.
-func shortened(answer string) string {
+// elided leaves out the middle of long texts.
+func elided(answer string) string {
 	const most, kept = 12, 3
 	var out, text []string
 	flush := func() {
