@@ -4,13 +4,15 @@
 // its own, under one cursor: every byte has a position that both streams
 // share, so that a reader can go on where it stopped and can see which stream
 // spoke first. [Log.Page] reads forward from a position, [Log.Tail] reads the
-// newest lines.
+// newest lines, [Log.Search] finds lines, and a [Watch] tells of output that
+// matches an expression when it comes.
 //
 // A [Writer] stands between a pipe and a Log. It makes the bytes valid UTF-8
 // and hides secrets ([Secrets]) before they get positions. So a Log holds
 // whole characters only, a page counts real bytes, and no way of paging can
 // put a secret together again.
 //
-// The package imports the standard library only, starts no goroutine and
-// keeps no state but a pool of scratch memory.
+// The package imports the standard library and lazydfa only, starts no
+// goroutine but the callback of a watch's timer, and keeps no state but a pool
+// of scratch memory.
 package buffer

@@ -38,7 +38,9 @@ type Log struct {
 	mu    sync.Mutex
 	rings [2]ring
 	next  uint64 // position of the next byte
-	last  time.Time
+	last  [2]time.Time
+
+	watches []*Watch // those that wait for more output
 }
 
 // NewLog returns an empty log that keeps up to capacity bytes of each stream.
@@ -60,9 +62,13 @@ func (l *Log) Append(s Stream, p []byte) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rings[s].append(p, l.next)
+	seq := l.next
+	l.rings[s].append(p, seq)
 	l.next += uint64(len(p))
-	l.last = time.Now()
+	l.last[s] = time.Now()
+	for _, w := range l.watches {
+		w.feed(s, seq, p)
+	}
 }
 
 // Latest returns the position after the newest byte, so 1 when there was none.
@@ -79,11 +85,17 @@ func (l *Log) Total(s Stream) uint64 {
 	return l.rings[s].total
 }
 
-// LastAppend returns when the newest byte came, the zero time if none did.
-func (l *Log) LastAppend() time.Time {
+// LastAppend returns when the newest byte of the selected streams came, the
+// zero time if none did.
+func (l *Log) LastAppend(sel Selection) (last time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.last
+	for s, at := range l.last {
+		if sel.has(Stream(s)) && at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // selected returns the rings that sel names; the others are nil.

@@ -320,12 +320,12 @@ func TestTail(t *testing.T) {
 func TestLastAppend(t *testing.T) {
 	l := NewLog(10)
 	l.Append(Stdout, nil)
-	if got := l.LastAppend(); !got.IsZero() {
+	if got := l.LastAppend(Both); !got.IsZero() {
 		t.Errorf("before any output: %v", got)
 	}
 	before := time.Now()
 	l.Append(Stderr, []byte("x"))
-	if got := l.LastAppend(); got.Before(before) || got.After(time.Now()) {
+	if got := l.LastAppend(Both); got.Before(before) || got.After(time.Now()) {
 		t.Errorf("got %v, which is not now", got)
 	}
 }

@@ -19,6 +19,8 @@ type Page struct {
 	// Evicted: the range that was asked for reaches into output that is no
 	// longer kept.
 	Evicted bool
+	// Ending is set by PageAndEnding only.
+	Ending *Ending
 }
 
 // Page returns the output of the selected streams from the position from on,

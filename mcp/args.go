@@ -429,12 +429,28 @@ func namesElsewhere(name string) []string {
 		return []string{"command"}
 	case "id", "pid", "process_id", "session_id", "shell_id", "task_id", "bash_id", "handle":
 		return []string{"execution_id"}
+	case "until_output", "wait_for", "wait_until", "until", "pattern", "regex", "regexp", "grep", "query", "expect":
+		return []string{"until_output", "yield_until_output", "pattern"}
+	case "until_port", "port", "wait_for_port":
+		return []string{"until_port", "yield_until_port"}
+	case "idle_ms", "until_idle", "idle", "quiet_ms", "idle_timeout_ms":
+		return []string{"until_idle_ms"}
+	case "context", "context_lines", "before_context":
+		return []string{"before_lines"}
+	case "after_context":
+		return []string{"after_lines"}
 	case "yield", "yield_time_ms", "background", "run_in_background", "is_background":
 		return []string{"yield_ms"}
 	case "environment", "env_vars", "variables":
 		return []string{"env"}
 	case "text", "data", "chars", "content", "stdin":
 		return []string{"input"}
+	case "yield_until_output":
+		return []string{"until_output"}
+	case "yield_until_port":
+		return []string{"until_port"}
+	case "reverse", "sort", "direction":
+		return []string{"order"}
 	case "since", "cursor", "offset", "next_seq", "start_seq", "seq":
 		return []string{"since_seq"}
 	case "tail", "lines", "last_lines", "num_lines":
@@ -449,7 +465,7 @@ func namesElsewhere(name string) []string {
 		return []string{"force_after_ms"}
 	case "sig", "kill_signal":
 		return []string{"signal"}
-	case "count", "max", "max_results":
+	case "count", "max", "max_results", "max_matches":
 		return []string{"limit"}
 	case "all", "include_terminal", "include_finished":
 		return []string{"include_completed"}

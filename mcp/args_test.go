@@ -237,6 +237,15 @@ func TestUnknownArguments(t *testing.T) {
 		{"stop", "grace_ms", "force_after_ms"},
 		{"ps", "count", "limit"},
 		{"cleanup", "older_than_ms", "completed_older_than_ms"},
+		{"execute", "until_output", "yield_until_output"},
+		{"execute", "wait_for", "yield_until_output"},
+		{"execute", "port", "yield_until_port"},
+		{"wait", "yield_until_output", "until_output"},
+		{"wait", "pattern", "until_output"},
+		{"wait", "idle_ms", "until_idle_ms"},
+		{"search", "regex", "pattern"},
+		{"search", "context", "before_lines"},
+		{"search", "max_results", "limit"},
 	} {
 		args := json.RawMessage(fmt.Sprintf(`{%q: 1}`, c.name))
 		warnings, _ := decode(args, callers[c.tool].params)
@@ -263,6 +272,7 @@ func TestAnyValueForAnyArgument(t *testing.T) {
 	required := map[string]map[string]string{
 		"execute": {"command": `"true"`, "side_effects": `["NONE"]`},
 		"write":   {"input": `"x"`},
+		"search":  {"pattern": `"x"`},
 	}
 	for name, c := range (Config{}).callers() {
 		for _, p := range c.params {

@@ -1,5 +1,5 @@
 // Package mcp is the server as a client sees it: the seven tools of the
-// specification's Tool Reference on the Model Context Protocol.
+// specification's Tool Reference, and search, on the Model Context Protocol.
 //
 // One file holds one tool: its arguments with their descriptions, what it does
 // with them, and the shape of its answer. Its description for the model is

@@ -30,6 +30,7 @@ type executeInput struct {
 	name        *string
 	yield       time.Duration
 	timeout     time.Duration
+	until       until
 	max         int64
 }
 
@@ -42,6 +43,7 @@ type executeAnswer struct {
 	Error       string  `json:"error,omitempty"`
 	Message     string  `json:"message,omitempty"`
 	Duration    *millis `json:"duration_ms,omitempty"`
+	outcomeFields
 	exitFields
 	outputFields
 	StdinError string   `json:"stdin_error,omitempty"`
@@ -62,6 +64,7 @@ func (a *executeAnswer) write(o *object) {
 	if a.Duration != nil {
 		o.millis("duration_ms", *a.Duration)
 	}
+	a.outcomeFields.write(o)
 	a.exitFields.write(o)
 	a.outputFields.write(o)
 	o.someText("stdin_error", a.StdinError)
@@ -125,6 +128,8 @@ func (t *tools) executeParams(in *executeInput) []param {
 			about: fmt.Sprintf("Milliseconds to wait for the command to end before it moves to the background; 0 for at once. Default: %d. Upper limit: %d.",
 				t.yieldFor(t.DefaultYield).Milliseconds(), t.yieldFor(RequestCeiling).Milliseconds()),
 		},
+		in.until.outputParam("yield_until_output", "Do not wait for the end, but answer as soon as output matches this regular expression (RE2 syntax; ^ and $ are line ends, (?i) ignores case), such as ready|listening for a server. The answer's match has the line. yield_ms stays the limit."),
+		in.until.portParam("yield_until_port", "Do not wait for the end, but answer as soon as something accepts connections on this TCP port of this machine (127.0.0.1 or ::1). yield_ms stays the limit."),
 		{
 			name: "timeout_ms", into: &in.timeout, minimum: new(int64),
 			about: fmt.Sprintf("Milliseconds the command may run in all, in the background too, before it is ended with everything that it started. Default: %d. 0: unlimited.",
@@ -164,16 +169,27 @@ func (t *tools) runExecute(ctx context.Context, in executeInput) answer {
 	if ctx.Err() != nil {
 		return t.notStarted(errors.New("the call was cancelled before the command was started"), nil)
 	}
+	taken := t.portTaken(in.until.port)
 	e, err := t.Registry.Start(request)
 	if err != nil {
 		return t.notStarted(startFailure(err), request.Secrets)
 	}
 	clientOf(ctx).log(ctx, "info", "execution started", fields{"execution_id": e.ID(), "process_id": e.PID()})
+	conditions := execution.Conditions{Output: e.Expected(), Port: int(in.until.port)}
+	if conditions.Output != nil {
+		defer conditions.Output.Stop()
+	}
 	stopReports := reportProgress(ctx, e)
 	// A cancelled call leaves its command running in the background.
-	_ = e.WaitInline(ctx, t.yieldFor(in.yield))
+	reason, _ := e.WaitInline(ctx, t.yieldFor(in.yield), conditions)
 	stopReports()
-	return t.started(ctx, e, in.max)
+	s := e.Summary(ctx)
+	a := t.started(ctx, e, s, in.max)
+	if in.until.asked() {
+		a.outcomeFields = outcomeFields{waitResult(reason, s), matchOf(reason, conditions)}
+		a.Message = sentences(a.Message, taken)
+	}
+	return a
 }
 
 // request passes the call through policy. With an error it still has the
@@ -186,6 +202,7 @@ func (t *tools) request(in executeInput) (execution.Request, error) {
 		Stdin:       in.stdin,
 		CloseStdin:  in.closeStdin,
 		Timeout:     in.timeout,
+		Expect:      in.until.re,
 		Secrets:     t.Secrets.With(t.secretsIn(in.env)),
 	}
 	if err := t.Blocked.Check(in.sideEffects); err != nil {
@@ -246,8 +263,7 @@ func (t *tools) notStarted(err error, secrets *buffer.Secrets) answer {
 }
 
 // started describes the execution as execute leaves it.
-func (t *tools) started(ctx context.Context, e *execution.Execution, maxBytes int64) answer {
-	s := e.Summary(ctx)
+func (t *tools) started(ctx context.Context, e *execution.Execution, s execution.Summary, maxBytes int64) *executeAnswer {
 	duration := millis(s.Duration)
 	a := &executeAnswer{
 		Status:       string(s.Status),

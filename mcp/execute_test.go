@@ -110,7 +110,7 @@ func TestExecuteTimeout(t *testing.T) {
 		inBubble(t, func(t *testing.T, b *bench) {
 			id := b.call("execute", runs(c.argument)).id()
 			e, _ := b.config.Registry.Get(id)
-			e.Wait(t.Context(), 48*time.Hour)
+			e.Wait(t.Context(), 48*time.Hour, execution.Conditions{})
 			r := b.call("read", fmt.Sprintf(`{"execution_id": %q}`, id))
 			if c.want == 0 {
 				r.want(t, "status", "running")

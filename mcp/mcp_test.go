@@ -31,6 +31,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 type bench struct {
 	t       *testing.T
 	backend *fake.Backend
+	ports   *ports
 	config  Config
 	dir     string
 	schemas map[string]*jsonschema.Resolved // of the answers, by tool
@@ -45,7 +46,7 @@ func newBench(t *testing.T, scripts ...func(*fake.Process)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, backend: &fake.Backend{}, dir: t.TempDir(), schemas: map[string]*jsonschema.Resolved{}}
+	b := &bench{t: t, backend: &fake.Backend{}, ports: &ports{open: make(chan struct{})}, dir: t.TempDir(), schemas: map[string]*jsonschema.Resolved{}}
 	next := 0
 	b.backend.Begin = func(p *fake.Process) error {
 		if next < len(scripts) {
@@ -56,7 +57,7 @@ func newBench(t *testing.T, scripts ...func(*fake.Process)) *bench {
 	}
 	b.config = Config{
 		Registry: execution.New(execution.Options{
-			Backend: b.backend, BufferBytes: 1000, MaxProcesses: 50, Retention: time.Hour, MaxRetained: 100,
+			Backend: b.backend, Ports: b.ports, BufferBytes: 1000, MaxProcesses: 50, Retention: time.Hour, MaxRetained: 100,
 		}),
 		Blocked:        blocked,
 		Dirs:           policy.Dirs{Default: b.dir},
@@ -68,6 +69,31 @@ func newBench(t *testing.T, scripts ...func(*fake.Process)) *bench {
 		Version:        "test",
 	}
 	return b
+}
+
+// ports is one port, 8080, that is open once the channel is closed.
+type ports struct{ open chan struct{} }
+
+func (p *ports) Open(port int) bool {
+	select {
+	case <-p.open:
+		return port == 8080
+	default:
+		return false
+	}
+}
+
+func (p *ports) Await(ctx context.Context, port int) error {
+	open := p.open
+	if port != 8080 {
+		open = nil
+	}
+	select {
+	case <-open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // close ends all executions, so that no goroutine is left.
@@ -95,6 +121,7 @@ func (c Config) callers() map[string]caller {
 		"stop":    callerOf(t.stop()),
 		"ps":      callerOf(t.ps()),
 		"cleanup": callerOf(t.cleanup()),
+		"search":  callerOf(t.search()),
 	}
 }
 

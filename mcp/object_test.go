@@ -13,7 +13,7 @@ import (
 func TestRender(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, empty := range []answer{
-		&executeAnswer{}, &readAnswer{}, &waitAnswer{}, &writeAnswer{}, &stopAnswer{}, &psAnswer{Executions: []psRow{}}, &cleanupAnswer{}, &refusal{},
+		&executeAnswer{}, &readAnswer{}, &waitAnswer{}, &writeAnswer{}, &stopAnswer{}, &psAnswer{Executions: []psRow{}}, &searchAnswer{Matches: []finding{}}, &cleanupAnswer{}, &refusal{},
 	} {
 		kind := reflect.TypeOf(empty).Elem()
 		t.Run(kind.Name(), func(t *testing.T) {

@@ -20,7 +20,31 @@ type outputFields struct {
 	LatestSeq uint64  `json:"latest_seq"`
 	Capped    bool    `json:"capped"`
 	Evicted   bool    `json:"evicted"`
-	Hint      string  `json:"hint,omitempty"`
+	// Tail and OmittedBytes are there if the answer is capped.
+	Tail         *tailFields `json:"tail,omitempty"`
+	OmittedBytes *uint64     `json:"omitted_bytes,omitempty"`
+	Hint         string      `json:"hint,omitempty"`
+}
+
+// tailFields is the newest lines of output that the answer does not reach.
+type tailFields struct {
+	// Stdout and Stderr are nil only if the call did not select the stream.
+	Stdout   *string `json:"stdout,omitempty"`
+	Stderr   *string `json:"stderr,omitempty"`
+	StartSeq uint64  `json:"start_seq"`
+}
+
+func (f *tailFields) write(o *object) {
+	o.name("tail")
+	o.begin()
+	if f.Stdout != nil {
+		o.text("stdout", *f.Stdout)
+	}
+	if f.Stderr != nil {
+		o.text("stderr", *f.Stderr)
+	}
+	o.unsigned("start_seq", f.StartSeq)
+	o.end()
 }
 
 func (f *outputFields) write(o *object) {
@@ -35,6 +59,12 @@ func (f *outputFields) write(o *object) {
 	o.unsigned("latest_seq", f.LatestSeq)
 	o.flag("capped", f.Capped)
 	o.flag("evicted", f.Evicted)
+	if f.Tail != nil {
+		f.Tail.write(o)
+	}
+	if f.OmittedBytes != nil {
+		o.unsigned("omitted_bytes", *f.OmittedBytes)
+	}
 	o.someText("hint", f.Hint)
 }
 
@@ -66,6 +96,11 @@ func (v *view) tailParam() param {
 			return nil
 		},
 	}
+}
+
+// streamsParam is the argument streams.
+func (v *view) streamsParam(about string) param {
+	return param{name: "streams", into: &v.streams, enum: []string{"both", "stdout", "stderr"}, about: about}
 }
 
 // maxParam is the argument max_output_bytes.
@@ -105,16 +140,17 @@ func (t *tools) output(ctx context.Context, e *execution.Execution, v view) outp
 	if !wanted {
 		limit = 1
 	}
+	ending := min(limit/5, t.TailBytes)
 	var page buffer.Page
 	switch {
 	case v.tail != nil:
 		page = e.Tail(int(min(*v.tail, math.MaxInt32)), limit, selection)
 	case v.since != nil:
-		page = e.Page(uint64(max(*v.since, 1)), limit, selection)
+		page = e.Page(uint64(max(*v.since, 1)), limit, ending, selection)
 	case selection != buffer.Both || !wanted:
-		page = e.Page(1, limit, selection)
+		page = e.Page(1, limit, ending, selection)
 	default:
-		page = e.Next(limit)
+		page = e.Next(limit, ending)
 	}
 	f := outputFields{
 		StartSeq: page.Start, NextSeq: page.Next, LatestSeq: page.Latest,
@@ -125,6 +161,15 @@ func (t *tools) output(ctx context.Context, e *execution.Execution, v view) outp
 	}
 	if selection != buffer.OnlyStdout {
 		f.Stderr = &page.Stderr
+	}
+	if end := page.Ending; end != nil {
+		f.Tail, f.OmittedBytes = &tailFields{StartSeq: end.Start}, &end.Omitted
+		if f.Stdout != nil {
+			f.Tail.Stdout = &end.Stdout
+		}
+		if f.Stderr != nil {
+			f.Tail.Stderr = &end.Stderr
+		}
 	}
 	f.Hint = t.hint(e, v, page)
 	return f

@@ -82,10 +82,7 @@ func (t *tools) read() tool[readInput] {
 				handleParam(&in.id),
 				in.sinceParam(),
 				t.maxParam(&in.max),
-				{
-					name: "streams", into: &in.streams, enum: []string{"both", "stdout", "stderr"},
-					about: "Which output to return. Default: both. stdout or stderr alone leaves the server-side cursor alone and, without since_seq, reads from the beginning.",
-				},
+				in.streamsParam("Which output to return. Default: both. stdout or stderr alone leaves the server-side cursor alone and, without since_seq, reads from the beginning."),
 				in.tailParam(),
 			}
 		},

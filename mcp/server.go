@@ -43,6 +43,9 @@ type Config struct {
 
 	// MaxOutputBytes bounds the output in one answer, and is the default.
 	MaxOutputBytes int
+	// TailBytes bounds the newest lines that a capped answer has in addition;
+	// zero switches them off.
+	TailBytes int
 	// DefaultYield is yield_ms where the call has none.
 	DefaultYield time.Duration
 	// MaxYield bounds yield_ms, below the ceiling of 55 s.
@@ -85,7 +88,7 @@ func text(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// NewServer returns an MCP server with the seven tools. It runs sessions on any
+// NewServer returns an MCP server with the eight tools. It runs sessions on any
 // transport; executions outlive sessions.
 func NewServer(c Config) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{
@@ -114,6 +117,7 @@ func NewServer(c Config) *sdk.Server {
 	register(server, t.stop())
 	register(server, t.ps())
 	register(server, t.cleanup())
+	register(server, t.search())
 	return server
 }
 

@@ -54,7 +54,7 @@ func TestToolsGolden(t *testing.T) {
 		}
 		golden(t, tool.Name+".json", pretty.Bytes())
 	}
-	if want := []string{"cleanup", "execute", "ps", "read", "stop", "wait", "write"}; !slices.Equal(names, want) {
+	if want := []string{"cleanup", "execute", "ps", "read", "search", "stop", "wait", "write"}; !slices.Equal(names, want) {
 		t.Errorf("tools are %v", names)
 	}
 }
@@ -65,7 +65,7 @@ func TestServerIntroducesItself(t *testing.T) {
 	if init.ServerInfo.Name != "yieldshell" || init.ServerInfo.Title != "YieldShell MCP" || init.ServerInfo.Version != "test" {
 		t.Errorf("server info is %+v", init.ServerInfo)
 	}
-	for _, word := range []string{"execute", "wait", "read", "stop", "side_effects", "detached", "since_seq", "close_stdin"} {
+	for _, word := range []string{"execute", "wait", "read", "stop", "side_effects", "detached", "since_seq", "close_stdin", "until_output", "search", "tail"} {
 		if !strings.Contains(init.Instructions, word) {
 			t.Errorf("the instructions do not speak of %s", word)
 		}
@@ -184,7 +184,7 @@ func TestNumbers(t *testing.T) {
 func TestEveryToolTellsOfIgnoredArguments(t *testing.T) {
 	b := newBench(t)
 	defer b.close()
-	for _, tool := range []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup"} {
+	for _, tool := range []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup", "search"} {
 		r := b.call(tool, `{"bogus_argument": 1, "execution_id": "nope", "input": "x"}`)
 		if w := fmt.Sprint(r["warnings"]); !strings.Contains(w, "bogus_argument") {
 			t.Errorf("%s: warnings are %s", tool, w)

@@ -126,19 +126,21 @@ func (b *bench) drains() {
 	for _, m := range []struct {
 		name, command string
 		env           []string
+		until         string
 		target        float64
 	}{
-		{"draining 512 MB of x over cat >/dev/null", `head -c 536870912 /dev/zero | tr '\0' x`, nil, 1.05},
-		{"draining seq 1 2000000 over cat >/dev/null", "seq 1 2000000", nil, 1.10},
-		{"the first with 20 secrets redacted", `head -c 536870912 /dev/zero | tr '\0' x`, secrets, 1.5},
-		{"the second with 20 secrets redacted", "seq 1 2000000", secrets, 1.5},
-		{"one random byte above 0x7f in ten", "cat " + noise, nil, 1.5},
+		{"draining 512 MB of x over cat >/dev/null", `head -c 536870912 /dev/zero | tr '\0' x`, nil, "", 1.05},
+		{"draining seq 1 2000000 over cat >/dev/null", "seq 1 2000000", nil, "", 1.10},
+		{"the first with 20 secrets redacted", `head -c 536870912 /dev/zero | tr '\0' x`, secrets, "", 1.5},
+		{"the second with 20 secrets redacted", "seq 1 2000000", secrets, "", 1.5},
+		{"the second until a line that does not come", "seq 1 2000000", nil, `(?i)\berror: \w+`, 0},
+		{"one random byte above 0x7f in ten", "cat " + noise, nil, "", 1.5},
 	} {
 		c := startServer(b.server, m.env...)
 		t := interleaved(9,
 			func() { spawn(m.command + " | cat >/dev/null") },
 			func() {
-				if r := c.execute(m.command, "yield_ms", 55000); r.Status != "completed" {
+				if r := c.execute(m.command, "yield_ms", 55000, "yield_until_output", m.until); r.Status != "completed" {
 					check(fmt.Errorf("%s: status %s", m.command, r.Status))
 				}
 			})

@@ -46,7 +46,7 @@ func commands() []command {
 				{"--json", "print the result as JSON"},
 				{"-", "in place of JSON: read it from stdin"},
 			},
-			words: []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup"},
+			words: []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup", "search"},
 			run:   call,
 		},
 		{

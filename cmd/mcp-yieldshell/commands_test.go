@@ -94,7 +94,7 @@ func TestCompletions(t *testing.T) {
 		want []string
 	}{
 		{"mcp-yieldshell c", []string{"call", "completion"}},
-		{"mcp-yieldshell call ", []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup"}},
+		{"mcp-yieldshell call ", []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup", "search"}},
 		{"mcp-yieldshell call --j", []string{"--json"}},
 		{"mcp-yieldshell completion z", []string{"zsh"}},
 		{"mcp-yieldshell version ", nil},

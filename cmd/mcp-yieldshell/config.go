@@ -18,6 +18,7 @@ import (
 // Names of the configuration variables that no check of package policy owns.
 const (
 	maxOutputBytesVariable   = "YIELDSHELL_MAX_OUTPUT_BYTES"
+	tailBytesVariable        = "YIELDSHELL_TAIL_BYTES"
 	maxBufferBytesVariable   = "YIELDSHELL_MAX_BUFFER_BYTES"
 	maxProcessesVariable     = "YIELDSHELL_MAX_PROCESSES"
 	defaultYieldVariable     = "YIELDSHELL_DEFAULT_YIELD_MS"
@@ -33,7 +34,7 @@ const (
 func configVariables() []string {
 	return []string{
 		policy.DefaultCwdVariable, policy.AllowedCwdsVariable,
-		maxOutputBytesVariable, maxBufferBytesVariable, maxProcessesVariable,
+		maxOutputBytesVariable, tailBytesVariable, maxBufferBytesVariable, maxProcessesVariable,
 		defaultYieldVariable, maxYieldVariable, defaultTimeoutVariable,
 		processRetentionVariable, maxRetainedVariable,
 		policy.DenyCommandVariable, policy.AllowCommandVariable, policy.RedactVariable,
@@ -51,8 +52,8 @@ const (
 )
 
 // Config is the server's configuration: the table "Configuration Variables" of
-// the specification, and the two variables for logging. A variable that is set
-// to the empty string counts as unset.
+// the specification, and what this server has in addition. A variable that is
+// set to the empty string counts as unset.
 type Config struct {
 	// Dirs holds YIELDSHELL_DEFAULT_CWD and YIELDSHELL_ALLOWED_CWDS. Whether the
 	// directories exist is asked when a command starts, not here.
@@ -71,6 +72,9 @@ type Config struct {
 
 	// MaxOutputBytes is the default and greatest size of a response's output.
 	MaxOutputBytes int
+	// TailBytes is the greatest size of the newest lines that a capped response
+	// has in addition. Zero switches them off.
+	TailBytes int
 	// MaxBufferBytes is the capacity of each stream's ring buffer.
 	MaxBufferBytes int
 	// MaxProcesses is how many executions may live at once.
@@ -123,6 +127,7 @@ func readConfig(getenv func(string) (string, bool), environ []string) (Config, *
 		Dirs: policy.Dirs{Default: l.text(policy.DefaultCwdVariable), Home: home},
 
 		MaxOutputBytes: int(l.number(maxOutputBytesVariable, 1, 20_000, mostBytes)),
+		TailBytes:      int(l.number(tailBytesVariable, 0, 4000, mostBytes)),
 		MaxBufferBytes: int(l.number(maxBufferBytesVariable, 1, 262_144, mostBytes)),
 		MaxProcesses:   int(l.number(maxProcessesVariable, 1, 50, mostCount)),
 		DefaultYield:   l.milliseconds(defaultYieldVariable, 30_000),

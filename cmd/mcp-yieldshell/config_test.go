@@ -43,7 +43,7 @@ func TestDefaults(t *testing.T) {
 	}
 	for what, variables := range map[string]map[string]string{"unset": nil, "empty": empty} {
 		c := mustLoad(t, variables)
-		if c.MaxOutputBytes != 20_000 || c.MaxBufferBytes != 262_144 || c.MaxProcesses != 50 || c.MaxRetained != 100 {
+		if c.MaxOutputBytes != 20_000 || c.TailBytes != 4000 || c.MaxBufferBytes != 262_144 || c.MaxProcesses != 50 || c.MaxRetained != 100 {
 			t.Errorf("%s: sizes %d %d %d %d", what, c.MaxOutputBytes, c.MaxBufferBytes, c.MaxProcesses, c.MaxRetained)
 		}
 		if c.DefaultYield != 30*time.Second || c.MaxYield != 300*time.Second || c.DefaultTimeout != time.Hour || c.Retention != time.Hour {
@@ -68,6 +68,7 @@ func TestDefaults(t *testing.T) {
 func numbers(c Config) map[string]int64 {
 	return map[string]int64{
 		maxOutputBytesVariable:   int64(c.MaxOutputBytes),
+		tailBytesVariable:        int64(c.TailBytes),
 		maxBufferBytesVariable:   int64(c.MaxBufferBytes),
 		maxProcessesVariable:     int64(c.MaxProcesses),
 		maxRetainedVariable:      int64(c.MaxRetained),

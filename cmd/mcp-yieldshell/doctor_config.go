@@ -38,6 +38,7 @@ func (c Config) effects(isSet func(variable string) bool) map[string]string {
 		policy.DefaultCwdVariable:         c.defaultCwdEffect(),
 		policy.AllowedCwdsVariable:        c.rootsEffect(),
 		maxOutputBytesVariable:            fmt.Sprintf("an answer carries at most %d bytes of output", c.MaxOutputBytes),
+		tailBytesVariable:                 c.tailEffect(),
 		maxBufferBytesVariable:            fmt.Sprintf("the newest %d bytes of each stream are kept", c.MaxBufferBytes),
 		maxProcessesVariable:              fmt.Sprintf("%d commands may run at once", c.MaxProcesses),
 		defaultYieldVariable:              fmt.Sprintf("a command moves to the background after %s", spoken(min(c.DefaultYield, c.MaxYield, mcp.RequestCeiling))),
@@ -73,6 +74,13 @@ func (c Config) maxYieldEffect() string {
 		return fmt.Sprintf("yield_ms may be up to %s, the limit that clients set", spoken(mcp.RequestCeiling))
 	}
 	return fmt.Sprintf("yield_ms may be up to %s", spoken(c.MaxYield))
+}
+
+func (c Config) tailEffect() string {
+	if c.TailBytes == 0 {
+		return "an answer that cannot carry all output does not show its end"
+	}
+	return fmt.Sprintf("an answer that cannot carry all output has the last %d bytes at most, in whole lines", min(c.TailBytes, c.MaxOutputBytes/5))
 }
 
 func (c Config) timeoutEffect() string {

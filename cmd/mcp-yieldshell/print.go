@@ -87,6 +87,13 @@ func printField(b *bytes.Buffer, indent string, f field) {
 		}
 		return
 	}
+	if members, err := orderedFields(f.value); err == nil && len(members) > 0 {
+		fmt.Fprintf(b, "%s%s:\n", indent, f.name)
+		for _, m := range members {
+			printField(b, indent+"  ", m)
+		}
+		return
+	}
 	fmt.Fprintf(b, "%s%s: %s\n", indent, f.name, f.value)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/mcp/stdio"
 	"github.com/yieldshell/mcp-yieldshell/proc"
 	"github.com/yieldshell/mcp-yieldshell/proc/execution"
+	"github.com/yieldshell/mcp-yieldshell/proc/loopback"
 )
 
 // registryOptions hands the registry its part of the configuration.
@@ -20,6 +21,7 @@ func (c Config) registryOptions(backend proc.Backend, warn func(string, ...any))
 		MaxProcesses: c.MaxProcesses,
 		Retention:    c.Retention,
 		MaxRetained:  c.MaxRetained,
+		Ports:        loopback.Ports{},
 		Warn:         warn,
 	}
 }
@@ -35,6 +37,7 @@ func (c Config) toolOptions(registry *execution.Registry, backend proc.Backend, 
 		Secrets:        buffer.NewSecrets(c.Secrets),
 		Sensitive:      c.sensitive,
 		MaxOutputBytes: c.MaxOutputBytes,
+		TailBytes:      c.TailBytes,
 		DefaultYield:   c.DefaultYield,
 		MaxYield:       c.MaxYield,
 		DefaultTimeout: c.DefaultTimeout,

@@ -51,6 +51,30 @@ type Fields struct {
 	Executions  []Row     `json:"executions"`
 	Detached    []Process `json:"detached"`
 	Warnings    []string  `json:"warnings"`
+	Match       *Line     `json:"match"`
+	Matches     []Line    `json:"matches"`
+	Total       int       `json:"total"`
+	Tail        *Tail     `json:"tail"`
+	Omitted     int64     `json:"omitted_bytes"`
+}
+
+// Line is a line that was waited or searched for. A search gives no Text and
+// no NextSeq.
+type Line struct {
+	Stream   string   `json:"stream"`
+	Line     string   `json:"line"`
+	Text     string   `json:"text"`
+	StartSeq int64    `json:"start_seq"`
+	NextSeq  int64    `json:"next_seq"`
+	Before   []string `json:"before"`
+	After    []string `json:"after"`
+}
+
+// Tail is the newest lines of capped output.
+type Tail struct {
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	StartSeq int64  `json:"start_seq"`
 }
 
 // Process is an entry of detached.

@@ -14,7 +14,8 @@
 //
 // Goroutines: each execution has one that follows its events, one for each
 // output pipe and, while initial input is delivered, one for standard input.
-// All of them end when nothing that the execution owned is left.
+// All of them end when nothing that the execution owned is left. A call that
+// waits for a port has one more until it answers.
 //
 // The package imports proc, buffer and the standard library. It knows nothing
 // of MCP and has no platform branches.

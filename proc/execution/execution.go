@@ -72,6 +72,8 @@ type Execution struct {
 	stdout, stderr pump
 	stdin          stdin
 
+	expected *buffer.Watch // from the first byte on, or nil
+
 	lastOutput atomic.Int64 // Unix nanoseconds; zero when nothing came
 
 	// cursor is the server-side cursor: what the last cursorless request
@@ -111,6 +113,9 @@ func newExecution(r *Registry, req Request, p proc.Process, begun time.Time) *Ex
 		abandoned:   make(chan struct{}),
 		cursor:      1,
 		status:      Running,
+	}
+	if req.Expect != nil { // before there is output
+		e.expected = e.log.Watch(req.Expect, 1, buffer.Both)
 	}
 	if req.DisplayName != nil {
 		name := req.Secrets.Redact(*req.DisplayName)

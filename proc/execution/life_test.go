@@ -25,7 +25,7 @@ func TestCompleted(t *testing.T) {
 			s.Command != "c" || s.Dir != "/d" || s.Name != nil || s.PID != 1000 || !s.LastOutput.Equal(s.Ended) {
 			t.Errorf("summary is %+v", s)
 		}
-		if page := e.Next(100); page.Stdout != "out" || page.Stderr != "err!" {
+		if page := e.Next(100, 0); page.Stdout != "out" || page.Stderr != "err!" {
 			t.Errorf("output is %+v", page)
 		}
 		synctest.Wait()
@@ -81,7 +81,7 @@ func TestLost(t *testing.T) {
 			}
 			p.Lose(errors.New("the supervisor died"))
 			s := b.ended(e, Failed)
-			if s.Exit != nil || s.Lost == nil || s.Lost.Error() != "the supervisor died" || e.Next(9).Stdout != "x" {
+			if s.Exit != nil || s.Lost == nil || s.Lost.Error() != "the supervisor died" || e.Next(9, 0).Stdout != "x" {
 				t.Errorf("summary is %+v", s)
 			}
 		}
@@ -109,15 +109,15 @@ func TestWaits(t *testing.T) {
 				e, p := b.start(Request{})
 				time.AfterFunc(c.shell, func() { p.ShellEnds(proc.Exit{}) })
 				time.AfterFunc(c.end, func() { p.Exit(0) })
-				if err := e.WaitInline(t.Context(), c.yield); err != nil {
+				if _, err := e.WaitInline(t.Context(), c.yield, Conditions{}); err != nil {
 					t.Error(err)
 				}
 				after(t, "execute", begun, c.want)
-				if err := e.Wait(t.Context(), 3*time.Hour); err != nil {
+				if _, err := e.Wait(t.Context(), 3*time.Hour, Conditions{}); err != nil {
 					t.Error(err)
 				}
 				after(t, "the end", begun, c.end)
-				if err := e.Wait(t.Context(), 0); err != nil {
+				if _, err := e.Wait(t.Context(), 0, Conditions{}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -131,12 +131,12 @@ func TestWaitEndsWithItsContextAndWithTheServer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begun := time.Now()
-		if err := e.Wait(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := e.Wait(ctx, time.Hour, Conditions{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		after(t, "the wait", begun, time.Second)
 		time.AfterFunc(time.Second, b.BeginShutdown)
-		if err := e.Wait(t.Context(), time.Hour); err != nil {
+		if _, err := e.Wait(t.Context(), time.Hour, Conditions{}); err != nil {
 			t.Error(err)
 		}
 		after(t, "both waits", begun, 2*time.Second)
@@ -152,7 +152,7 @@ func TestDaemonDelaysNobody(t *testing.T) {
 		p.SessionEnds(daemon)
 		s := b.ended(e, Completed)
 		after(t, "the end", begun, 0)
-		if len(s.Detached) != 1 || s.Detached[0] != daemon || e.Next(100).Stdout != "last words" {
+		if len(s.Detached) != 1 || s.Detached[0] != daemon || e.Next(100, 0).Stdout != "last words" {
 			t.Errorf("summary is %+v", s)
 		}
 
@@ -160,7 +160,7 @@ func TestDaemonDelaysNobody(t *testing.T) {
 		time.Sleep(time.Hour)
 		p.Print(", and more")
 		synctest.Wait()
-		if len(p.Signals()) != 0 || e.Next(100).Stdout != ", and more" {
+		if len(p.Signals()) != 0 || e.Next(100, 0).Stdout != ", and more" {
 			t.Errorf("signals %v", p.Signals())
 		}
 		p.Fail(errors.New("cannot tell"))
@@ -190,7 +190,7 @@ func TestStrangerThatHoldsThePipesIsNotWaitedForLong(t *testing.T) {
 		p.TreeEndsButPipes()
 		b.ended(e, Completed)
 		after(t, "the end", begun, drainBound)
-		if e.Next(10).Stdout != "x" {
+		if e.Next(10, 0).Stdout != "x" {
 			t.Error("output is missing")
 		}
 	})
@@ -208,7 +208,7 @@ func TestCursorlessReadersShareTheOutput(t *testing.T) {
 		for range 8 {
 			readers.Go(func() {
 				for {
-					page := e.Next(37)
+					page := e.Next(37, 0)
 					if page.Stdout == "" {
 						return
 					}
@@ -230,11 +230,11 @@ func TestCursorlessReadersShareTheOutput(t *testing.T) {
 			t.Errorf("%d pieces, %d bytes", len(pieces), got.Len())
 		}
 		// Out-of-band reads leave the cursor alone.
-		e.Page(1, 10, buffer.Both)
+		e.Page(1, 10, 0, buffer.Both)
 		e.Tail(1, 10, buffer.Both)
 		p.Print("new")
 		synctest.Wait()
-		if page := e.Next(10); page.Stdout != "new" {
+		if page := e.Next(10, 0); page.Stdout != "new" {
 			t.Errorf("next is %+v", page)
 		}
 	})
@@ -251,7 +251,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		p.Print("secret")
 		p.Exit(0)
 		s := b.ended(e, Completed)
-		if s.Command != "use [REDACTED:S]" || s.Dir != "/[REDACTED:S]" || *s.Name != "label [REDACTED:S]" || e.Next(100).Stdout != "[REDACTED:S]" {
+		if s.Command != "use [REDACTED:S]" || s.Dir != "/[REDACTED:S]" || *s.Name != "label [REDACTED:S]" || e.Next(100, 0).Stdout != "[REDACTED:S]" {
 			t.Errorf("summary is %+v", s)
 		}
 		if p.Spec.Command != "use supersecret" || p.Spec.Dir != "/supersecret" {

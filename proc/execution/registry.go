@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/yieldshell/mcp-yieldshell/buffer"
+	"github.com/yieldshell/mcp-yieldshell/buffer/lazydfa"
 	"github.com/yieldshell/mcp-yieldshell/proc"
 )
 
@@ -38,6 +39,8 @@ type Options struct {
 	Retention time.Duration
 	// MaxRetained bounds the terminal records that a start finds.
 	MaxRetained int
+	// Ports is asked about ports. It may be nil if no wait names one.
+	Ports Ports
 	// Warn takes messages for the operator: alternating keys and values after
 	// the text, as in slog. It may be nil.
 	Warn func(text string, keyvals ...any)
@@ -87,6 +90,9 @@ type Request struct {
 	Stdin       string
 	CloseStdin  bool
 	Timeout     time.Duration // zero: none
+	// Expect is looked for in all output from the first byte on; nil for
+	// nothing. Execution.Expected is the watch.
+	Expect *lazydfa.Regexp
 	// Secrets are hidden in the output, and in what List shows.
 	Secrets *buffer.Secrets
 }

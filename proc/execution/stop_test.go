@@ -76,7 +76,7 @@ func TestStopLetsTheCommandCleanUp(t *testing.T) {
 			t.Errorf("%+v, %v", report, err)
 		}
 		after(t, "the stop", begun, 3*time.Second)
-		if s := b.ended(e, Stopped); s.Exit.Code != 7 || e.Next(9).Stdout != "bye" {
+		if s := b.ended(e, Stopped); s.Exit.Code != 7 || e.Next(9, 0).Stdout != "bye" {
 			t.Errorf("summary is %+v", s)
 		}
 	})

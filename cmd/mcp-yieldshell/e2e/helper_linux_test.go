@@ -17,6 +17,8 @@ func helper(name string, words []string) int {
 		return subreaper(words[0])
 	case "drip":
 		return drip(words)
+	case "listen":
+		return listen(words)
 	}
 	fmt.Fprintln(os.Stderr, "unknown helper", name)
 	return 2

@@ -9,8 +9,11 @@ import (
 
 // helper is what the test binary does when a command under test runs it.
 func helper(name string, words []string) int {
-	if name == "drip" {
+	switch name {
+	case "drip":
 		return drip(words)
+	case "listen":
+		return listen(words)
 	}
 	fmt.Fprintln(os.Stderr, "unknown helper", name)
 	return 2

@@ -11,16 +11,17 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/mcp/mcptest"
 )
 
-func TestTheSevenTools(t *testing.T) {
+func TestTheTools(t *testing.T) {
 	t.Parallel()
 	s := startAny(t)
 	want := map[string]struct{ required, optional string }{
-		"execute": {"command side_effects", "cwd env shell stdin close_stdin name yield_ms timeout_ms max_output_bytes"},
+		"execute": {"command side_effects", "cwd env shell stdin close_stdin name yield_ms yield_until_output yield_until_port timeout_ms max_output_bytes"},
 		"read":    {"execution_id", "since_seq max_output_bytes streams tail_lines"},
 		"write":   {"execution_id input", "newline close_stdin"},
-		"wait":    {"execution_id", "timeout_ms max_output_bytes since_seq tail_lines"},
+		"wait":    {"execution_id", "timeout_ms max_output_bytes since_seq tail_lines until_output until_port until_idle_ms streams"},
 		"stop":    {"execution_id", "signal force_after_ms"},
 		"ps":      {"", "include_completed limit"},
+		"search":  {"execution_id pattern", "before_lines after_lines limit order streams since_seq until_seq max_output_bytes"},
 		"cleanup": {"", "completed_older_than_ms stopped_older_than_ms"},
 	}
 	tools := s.Tools()
@@ -122,7 +123,7 @@ func TestTheHandshakeNegotiates(t *testing.T) {
 			if answer.Capabilities["tools"] == nil {
 				t.Error("no tools capability")
 			}
-			eq(t, "tools", len(s.Tools()), 7)
+			eq(t, "tools", len(s.Tools()), 8)
 			eq(t, "status", s.Execute("echo hi", nil).Status, "completed")
 		})
 	}

@@ -1,0 +1,56 @@
+package buffer
+
+import "slices"
+
+// A Piece is a stretch of one stream that the other did not interrupt: its
+// bytes have one position after the other.
+type Piece struct {
+	Stream Stream
+	// Seq is the position of the first byte.
+	Seq  uint64
+	Text []byte
+}
+
+// Pieces returns the kept output of the selected streams from the position
+// from on, in the order of arrival: at most limit bytes, but at least one
+// character if there is one. It cuts where Page does.
+//
+// It also returns the position after them, to go on from, and whether output
+// was evicted that should have been among them.
+func (l *Log) Pieces(from uint64, limit int, sel Selection) (pieces []Piece, next uint64, evicted bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pieces(from, limit, sel)
+}
+
+// pieces is Pieces. l.mu is held.
+func (l *Log) pieces(from uint64, limit int, sel Selection) (pieces []Piece, next uint64, evicted bool) {
+	from = min(max(from, 1), l.next)
+	var walks [2]walk
+	for s, r := range l.selected(sel) {
+		if r != nil {
+			walks[s] = r.walk(from)
+			evicted = evicted || r.evicted >= from
+		}
+	}
+	for budget := max(1, limit); ; {
+		w := earlier(&walks[Stdout], &walks[Stderr])
+		if w == nil {
+			return pieces, l.next, evicted
+		}
+		n := w.fit(budget, len(pieces) == 0)
+		if n > 0 {
+			a, b := w.ring.parts(w.off, w.off+uint64(n))
+			p := Piece{Stream: Stdout, Seq: w.pos(), Text: slices.Concat(a, b)}
+			if w == &walks[Stderr] {
+				p.Stream = Stderr
+			}
+			pieces = append(pieces, p)
+			next = p.Seq + uint64(n)
+			budget = max(0, budget-n)
+		}
+		if !w.advance(n) {
+			return pieces, next, evicted
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package buffer
+
+import (
+	"bytes"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/yieldshell/mcp-yieldshell/buffer/lazydfa"
+)
+
+const (
+	// settleTime is how long an unfinished line must be quiet before its end
+	// counts as the end of a line: what comes in two pieces comes sooner.
+	settleTime = 30 * time.Millisecond
+	// catchUpSize is how much of the kept output is looked at in one go, in
+	// bytes, while the log waits.
+	catchUpSize = 64 << 10
+)
+
+// A Watch looks for the first match of an expression in the output of selected
+// streams from a position on: first in what is kept, then in what comes. Each
+// stream is a text of its own, which begins at that position. Every byte is looked at once, when it arrives,
+// so that it does not matter whether it is evicted afterwards.
+//
+// Its owner calls Stop when it is done with it.
+type Watch struct {
+	log   *Log
+	re    *lazydfa.Regexp
+	sel   Selection
+	found chan struct{}
+
+	// Guarded by log.mu once the watch is live.
+	streams [2]watched
+	hit     *watched // where there was a match
+	live    bool     // it has caught up and is among log.watches
+}
+
+// watched is one stream of a watch.
+type watched struct {
+	stream  Stream
+	matcher *lazydfa.Matcher
+	recent  recent
+	begun   uint64 // offset in recent where matches may begin
+	end     uint64 // offset in recent where the match ends
+
+	// open: the text has a match if nothing follows. The timer runs then, and
+	// since is when the text came.
+	open  bool
+	since time.Time
+	timer *time.Timer
+}
+
+// Watch begins to look for re in the selected streams from the position from
+// on, or from the oldest kept output after it.
+func (l *Log) Watch(re *lazydfa.Regexp, from uint64, sel Selection) *Watch {
+	w := &Watch{log: l, re: re, sel: sel, found: make(chan struct{})}
+	for s := range w.streams {
+		w.streams[s].stream = Stream(s)
+	}
+	for !w.live && !w.complete() {
+		from = w.catchUp(from)
+	}
+	return w
+}
+
+// Found is closed when there is a match.
+func (w *Watch) Found() <-chan struct{} { return w.found }
+
+// Match describes the match. It is called after Found was closed; the later,
+// the more lines may have come after it.
+func (w *Watch) Match() Match {
+	w.log.mu.Lock()
+	hit := w.hit
+	r := recent{text: bytes.Clone(hit.recent.text), runs: slices.Clone(hit.recent.runs), total: hit.recent.total}
+	w.log.mu.Unlock()
+	m := describe(w.re, &r, hit.begun, hit.end)
+	m.Stream = hit.stream
+	return m
+}
+
+// End says that no more output comes, so that the end of an unfinished line is
+// final, and reports whether there is a match.
+func (w *Watch) End() bool {
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	for s := range w.streams {
+		if v := &w.streams[s]; v.open && w.hit == nil {
+			w.hitAt(v, v.recent.total)
+		}
+	}
+	return w.hit != nil
+}
+
+// Stop ends the watch. What was found stays.
+func (w *Watch) Stop() {
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	w.log.watches = slices.DeleteFunc(w.log.watches, func(o *Watch) bool { return o == w })
+	w.live = false
+	for s := range w.streams {
+		w.streams[s].close()
+	}
+}
+
+// catchUp looks at the next part of what is kept, and returns where to go on.
+// When there is none left, the watch is live.
+func (w *Watch) catchUp(from uint64) uint64 {
+	pieces, next := w.nextPieces(from)
+	for _, p := range pieces {
+		w.feed(p.Stream, p.Seq, p.Text)
+	}
+	return next
+}
+
+func (w *Watch) nextPieces(from uint64) ([]Piece, uint64) {
+	l := w.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pieces, next, _ := l.pieces(from, catchUpSize, w.sel)
+	for s, r := range l.selected(w.sel) {
+		// At first, and after a gap: output can be evicted between two parts.
+		if v := &w.streams[s]; r != nil && (v.matcher == nil || r.evicted >= from) {
+			v.begin(w.re, r, from)
+		}
+	}
+	if len(pieces) == 0 {
+		l.watches = append(l.watches, w)
+		w.live = true
+		for s := range w.streams {
+			w.settleLater(&w.streams[s])
+		}
+	}
+	return pieces, next
+}
+
+// begin makes the stream ready for text from the position from on. What stands
+// before it is there to be shown, not to be matched.
+func (v *watched) begin(re *lazydfa.Regexp, r *ring, from uint64) {
+	off := r.seek(from)
+	v.recent = recent{}
+	for at := off - min(off-r.first(), recentSize); at < off; {
+		if r.isStart(at) {
+			i := r.runs.find(at)
+			end := min(off, r.runs.end(i, r.total))
+			v.recent.add(r.position(at), []byte(r.text(at, end)))
+			at = end
+			continue
+		}
+		at++
+	}
+	v.matcher, v.begun, v.open = re.Start(), v.recent.total, false
+}
+
+// complete reports whether there is a match and enough text after it.
+func (w *Watch) complete() bool {
+	return w.hit != nil && w.hit.recent.total >= w.hit.end+afterSize
+}
+
+// feed takes in output of the stream s. Once the watch is live, log.mu is held.
+func (w *Watch) feed(s Stream, seq uint64, p []byte) {
+	if !w.sel.has(s) {
+		return
+	}
+	v := &w.streams[s]
+	if w.hit != nil {
+		if v == w.hit && !w.complete() {
+			v.recent.add(seq, p[:charBefore(p, int(min(uint64(len(p)), v.end+afterSize+utf8.UTFMax-v.recent.total)))])
+		}
+		return
+	}
+	end, ok := v.matcher.Feed(p)
+	if !ok {
+		v.recent.add(seq, p)
+		v.open = v.matcher.AtEnd()
+		if w.live {
+			w.settleLater(v)
+		}
+		return
+	}
+	at := v.recent.total + uint64(end)
+	v.recent.add(seq, p[:end])
+	rest := p[end:]
+	v.recent.add(seq+uint64(end), rest[:charBefore(rest, min(len(rest), afterSize+utf8.UTFMax))])
+	w.hitAt(v, at)
+}
+
+// hitAt notes a match that ends at the offset end.
+func (w *Watch) hitAt(v *watched, end uint64) {
+	w.hit, v.end = v, end
+	close(w.found)
+	for s := range w.streams {
+		w.streams[s].close()
+	}
+}
+
+// settleLater sees to it that what matches at the end of the text so far counts
+// if nothing follows for a while. log.mu is held.
+func (w *Watch) settleLater(v *watched) {
+	switch {
+	case !v.open:
+		v.close()
+	case v.timer == nil:
+		v.since = time.Now()
+		v.timer = time.AfterFunc(settleTime, func() { w.settle(v) })
+	default:
+		v.since = time.Now()
+		v.timer.Reset(settleTime)
+	}
+}
+
+func (w *Watch) settle(v *watched) {
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	// It may have been too late to stop the timer.
+	if w.live && w.hit == nil && v.open && time.Since(v.since) >= settleTime {
+		w.hitAt(v, v.recent.total)
+	}
+}
+
+func (v *watched) close() {
+	if v.timer != nil {
+		v.timer.Stop()
+	}
+}
