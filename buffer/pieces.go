@@ -20,23 +20,28 @@ type Piece struct {
 func (l *Log) Pieces(from uint64, limit int, sel Selection) (pieces []Piece, next uint64, evicted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.pieces(from, limit, sel)
+	from = min(max(from, 1), l.next)
+	rings := l.selected(sel)
+	for _, r := range rings {
+		evicted = evicted || r != nil && r.evicted >= from
+	}
+	pieces, next = piecesOf(rings, from, max(1, limit), l.next)
+	return pieces, next, evicted
 }
 
-// pieces is Pieces. l.mu is held.
-func (l *Log) pieces(from uint64, limit int, sel Selection) (pieces []Piece, next uint64, evicted bool) {
-	from = min(max(from, 1), l.next)
+// piecesOf returns the pieces of rings, nil for streams that are not selected,
+// whose log ends at the position end.
+func piecesOf(rings [2]*ring, from uint64, budget int, end uint64) (pieces []Piece, next uint64) {
 	var walks [2]walk
-	for s, r := range l.selected(sel) {
+	for s, r := range rings {
 		if r != nil {
 			walks[s] = r.walk(from)
-			evicted = evicted || r.evicted >= from
 		}
 	}
-	for budget := max(1, limit); ; {
+	for {
 		w := earlier(&walks[Stdout], &walks[Stderr])
 		if w == nil {
-			return pieces, l.next, evicted
+			return pieces, end
 		}
 		n := w.fit(budget, len(pieces) == 0)
 		if n > 0 {
@@ -50,7 +55,7 @@ func (l *Log) pieces(from uint64, limit int, sel Selection) (pieces []Piece, nex
 			budget = max(0, budget-n)
 		}
 		if !w.advance(n) {
-			return pieces, next, evicted
+			return pieces, next
 		}
 	}
 }

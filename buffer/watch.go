@@ -58,6 +58,7 @@ func (l *Log) Watch(re *lazydfa.Regexp, from uint64, sel Selection) *Watch {
 	for s := range w.streams {
 		w.streams[s].stream = Stream(s)
 	}
+	w.begin(max(from, 1))
 	for !w.live && !w.complete() {
 		from = w.catchUp(from)
 	}
@@ -106,36 +107,48 @@ func (w *Watch) Stop() {
 // catchUp looks at the next part of what is kept, and returns where to go on.
 // When there is none left, the watch is live.
 func (w *Watch) catchUp(from uint64) uint64 {
-	pieces, next := w.nextPieces(from)
+	pieces, next, evicted := w.log.Pieces(from, catchUpSize, w.sel)
+	if evicted && len(pieces) > 0 { // before the beginning, or since the last part
+		w.begin(pieces[0].Seq)
+	}
 	for _, p := range pieces {
 		w.feed(p.Stream, p.Seq, p.Text)
+	}
+	if len(pieces) == 0 {
+		w.goLive(next)
 	}
 	return next
 }
 
-func (w *Watch) nextPieces(from uint64) ([]Piece, uint64) {
+// goLive enters the watch among those that see what comes, unless some has come
+// after the position next.
+func (w *Watch) goLive(next uint64) {
 	l := w.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pieces, next, _ := l.pieces(from, catchUpSize, w.sel)
-	for s, r := range l.selected(w.sel) {
-		// At first, and after a gap: output can be evicted between two parts.
-		if v := &w.streams[s]; r != nil && (v.matcher == nil || r.evicted >= from) {
-			v.begin(w.re, r, from)
-		}
+	if l.next > next {
+		return
 	}
-	if len(pieces) == 0 {
-		l.watches = append(l.watches, w)
-		w.live = true
-		for s := range w.streams {
-			w.settleLater(&w.streams[s])
-		}
+	l.watches = append(l.watches, w)
+	w.live = true
+	for s := range w.streams {
+		w.settleLater(&w.streams[s])
 	}
-	return pieces, next
 }
 
-// begin makes the stream ready for text from the position from on. What stands
+// begin makes the streams ready for text from the position from on. What stands
 // before it is there to be shown, not to be matched.
+func (w *Watch) begin(from uint64) {
+	l := w.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for s, r := range l.selected(w.sel) {
+		if r != nil {
+			w.streams[s].begin(w.re, r, from)
+		}
+	}
+}
+
 func (v *watched) begin(re *lazydfa.Regexp, r *ring, from uint64) {
 	off := r.seek(from)
 	v.recent = recent{}
