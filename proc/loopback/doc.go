@@ -8,8 +8,8 @@
 //   - Linux: the kernel is asked for the socket that a connection would reach
 //     (sock_diag(7), one exact lookup, some 10 µs). No connection is made, so
 //     a server that takes only one is not used up, and none shows in its log.
-//     In addition one connection is tried every quarter of a second, to reach
-//     ports that a packet filter redirects and where no local socket listens.
+//     A port that a packet filter redirects has no socket here: for its sake
+//     one connection is tried every five seconds.
 //   - Elsewhere, and on a Linux that does not answer: a connection is made and
 //     closed. The server sees it.
 //

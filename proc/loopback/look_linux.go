@@ -10,17 +10,18 @@ import (
 )
 
 // dialPause is the time between two connections that are tried although no
-// local socket listens.
-const dialPause = 250 * time.Millisecond
+// local socket listens. It is long because one may begin to listen in that very
+// moment, and may take one connection only.
+const dialPause = 5 * time.Second
 
 // looker asks the kernel which socket listens.
 type looker struct {
-	fd     int // a socket of sock_diag(7), or -1: look by connecting
-	dialed time.Time
+	fd     int       // a socket of sock_diag(7), or -1: look by connecting
+	dialed time.Time // when it was last tried; at first, when the looking began
 }
 
 func newLooker() *looker {
-	l := &looker{fd: -1}
+	l := &looker{fd: -1, dialed: time.Now()}
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {
 		return l

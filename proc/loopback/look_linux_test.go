@@ -27,6 +27,26 @@ func TestNoConnectionIsMade(t *testing.T) {
 	}
 }
 
+// TestARedirectedPort: what no socket here listens on is found by connecting,
+// but not often.
+func TestARedirectedPort(t *testing.T) {
+	l, port := listen(t, "tcp4", "127.0.0.1:0")
+	l.Close()
+	k := newLooker()
+	defer k.close()
+	if k.fd < 0 {
+		t.Skip("this kernel does not answer sock_diag")
+	}
+	begun := k.dialed
+	if k.open(port) || k.dialed != begun {
+		t.Error("a connection was tried at once")
+	}
+	k.dialed = begun.Add(-dialPause)
+	if k.open(port) || !k.dialed.After(begun) {
+		t.Error("no connection was tried")
+	}
+}
+
 // TestWithoutAnswers: looking works by connecting too.
 func TestWithoutAnswers(t *testing.T) {
 	l, port := listen(t, "tcp4", "127.0.0.1:0")
