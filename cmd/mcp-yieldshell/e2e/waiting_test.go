@@ -346,3 +346,17 @@ func TestWaitsEndWithTheServer(t *testing.T) {
 	eq(t, "wait_result", w.Result().WaitResult, "deadline_reached")
 	eq(t, "wait_result", x.Result().WaitResult, "deadline_reached")
 }
+
+// TestLinesOfAnySystem: $ is before a carriage return, too.
+func TestLinesOfAnySystem(t *testing.T) {
+	t.Parallel()
+	s := startAny(t)
+	r := s.Execute("echo ready", args{"yield_until_output": "^ready$"})
+	eq(t, "wait_result", r.WaitResult, "output_matched")
+	eq(t, "line", r.Match.Line, "ready")
+	eq(t, "text", r.Match.Text, "ready")
+	found := s.Call("search", r.On(args{"pattern": "^ready$"}))
+	eq(t, "total", found.Total, 1)
+	eq(t, "line", found.Matches[0].Line, "ready")
+	eq(t, "nothing after it", s.Call("wait", r.On(args{"until_output": "ready", "since_seq": r.Match.NextSeq})).WaitResult, "exited")
+}
