@@ -96,6 +96,8 @@ func TestCompletions(t *testing.T) {
 		{"mcp-yieldshell c", []string{"call", "completion"}},
 		{"mcp-yieldshell call ", []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup", "search"}},
 		{"mcp-yieldshell call --j", []string{"--json"}},
+		{"mcp-yieldshell install --pr", []string{"--print", "--project"}},
+		{"mcp-yieldshell uninstall claude", []string{"claude-code", "claude-desktop"}},
 		{"mcp-yieldshell completion z", []string{"zsh"}},
 		{"mcp-yieldshell version ", nil},
 	}

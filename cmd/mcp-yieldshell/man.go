@@ -36,7 +36,7 @@ started, when its standard input does.`)
 		for _, o := range c.options {
 			page.request("RS")
 			page.request("TP")
-			page.request("B", o.name)
+			page.request("B", o.String())
 			page.text(sentence(o.summary))
 			page.request("RE")
 		}
@@ -50,13 +50,15 @@ category, folder list or log setting that cannot be understood stops the start.`
 		page.text(sentence(v.summary))
 	}
 	page.request("SH", "EXIT STATUS")
-	page.text(`0 if all went well, 1 if a tool reported an error or the server could not
-start, 2 for a mistake in the arguments or the configuration, 130 if a call was
+	page.text(`0 if all went well; 1 if what was asked for failed: a tool reported an error,
+doctor found a problem, a client's file could not be changed, the server could
+not start; 2 for a mistake in the arguments or the configuration; 130 if it was
 interrupted.`)
 	page.request("SH", "EXAMPLES")
 	page.request("EX")
 	page.text(`mcp-yieldshell call execute '{"command": "echo hello", "side_effects": ["NONE"]}'
-mcp-yieldshell call --json ps`)
+mcp-yieldshell call --json ps
+mcp-yieldshell install --allow-cwd "$HOME" claude-code`)
 	page.request("EE")
 	page.request("SH", "SECURITY")
 	page.text(`The server runs any command that it is given, as its own user. Run it in a
@@ -96,7 +98,7 @@ func variables() []variable {
 func synopsis(c command) string {
 	var words []string
 	for _, o := range c.flags() {
-		words = append(words, "["+o.name+"]")
+		words = append(words, "["+o.String()+"]")
 	}
 	return strings.TrimSpace(strings.Join(words, " ") + " " + c.args)
 }
