@@ -72,6 +72,12 @@ find "$dist" "$dist/mcpb" -maxdepth 1 -type f -exec cp {} "$work/download" \;
 (cd "$work/download" && sha256sum -c --quiet checksums.txt)
 echo "   $(wc -l <"$dist/checksums.txt") files"
 
+story "no template is left in a package or manifest"
+if grep -arl '{{ *\.' "$dist"/*.deb "$dist"/*.rpm "$dist"/*.apk "$dist"/*.zst \
+	"$dist/homebrew" "$dist/scoop" "$dist/winget" "$dist/server.json"; then
+	fail "those above hold one"
+fi
+
 story "every binary is static, trimmed, and of its target"
 for binary in "$dist"/mcp-yieldshell_*/mcp-yieldshell*; do
 	built=$(go version -m "$binary")
