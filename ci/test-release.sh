@@ -73,7 +73,7 @@ find "$dist" "$dist/mcpb" -maxdepth 1 -type f -exec cp {} "$work/download" \;
 echo "   $(wc -l <"$dist/checksums.txt") files"
 
 story "no template is left in a package or manifest"
-if grep -arl '{{ *\.' "$dist"/*.deb "$dist"/*.rpm "$dist"/*.apk "$dist"/*.zst \
+if grep -arl '{{ *\.Env' "$dist"/*.deb "$dist"/*.rpm "$dist"/*.apk "$dist"/*.zst \
 	"$dist/homebrew" "$dist/scoop" "$dist/winget" "$dist/server.json"; then
 	fail "those above hold one"
 fi
