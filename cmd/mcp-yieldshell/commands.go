@@ -171,12 +171,14 @@ func usage() string {
 			line(strings.Repeat(" ", len(called))+o.String(), o.summary)
 		}
 	}
-	b.WriteString(usageNotes)
+	call, _ := findCommand("call")
+	fmt.Fprintf(&b, usageNotes, strings.Join(call.words, " "))
 	return b.String()
 }
 
+// usageNotes ends the usage. It takes the tools' names.
 const usageNotes = `
-The tools: execute read write wait stop ps cleanup. An example:
+The tools: %s. An example:
 
   mcp-yieldshell call execute '{"command": "echo hello", "side_effects": ["NONE"]}'
 
