@@ -16,16 +16,16 @@ need git git
 need gzip gzip
 need man man-db
 need bsdtar libarchive-tools
-need go golang
 need npm npm
+python3 -c 'import ensurepip' 2>/dev/null || need ensurepip python3-venv
+[ "$(id -u)" -ne 0 ] || need wine wine wine64
 
-GORELEASER=github.com/goreleaser/goreleaser/v2@v2.15.1
+GORELEASER=v2.15.1
 REGISTRY=github.com/modelcontextprotocol/registry@v1.8.9
 
-tools=${XDG_CACHE_HOME:-$HOME/.cache}/mcp-yieldshell-release
-mkdir -p "$tools"
-[ -x "$tools/goreleaser" ] || GOBIN=$tools go install "$GORELEASER"
+tools=${XDG_CACHE_HOME:-$HOME/.cache}/mcp-yieldshell-release/goreleaser-$GORELEASER
 goreleaser=$tools/goreleaser
+[ -x "$goreleaser" ] || GOBIN=$tools go install "github.com/goreleaser/goreleaser/v2@$GORELEASER"
 
 "$goreleaser" check
 

@@ -14,15 +14,14 @@ dist=$(cd "$1" && pwd)
 version=$2
 commit=$(git rev-parse HEAD)
 
-UV=uv==0.13.8
-MCPB=@anthropic-ai/mcpb@2.1.2
+UV=0.13.8
+MCPB=2.1.2
 
-tools=${XDG_CACHE_HOME:-$HOME/.cache}/mcp-yieldshell-release
-mkdir -p "$tools"
-[ -x "$tools/python/bin/uv" ] || { python3 -m venv "$tools/python" && "$tools/python/bin/pip" install -q "$UV"; }
-[ -x "$tools/node_modules/.bin/mcpb" ] || npm install --silent --no-fund --no-audit --prefix "$tools" "$MCPB"
-uv=$tools/python/bin/uv
-mcpb=$tools/node_modules/.bin/mcpb
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/mcp-yieldshell-release
+uv=$cache/uv-$UV/bin/uv
+mcpb=$cache/mcpb-$MCPB/node_modules/.bin/mcpb
+[ -x "$uv" ] || { python3 -m venv "$cache/uv-$UV" && "$cache/uv-$UV/bin/pip" install -q "uv==$UV"; }
+[ -x "$mcpb" ] || npm install --silent --no-fund --no-audit --prefix "$cache/mcpb-$MCPB" "@anthropic-ai/mcpb@$MCPB"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -72,6 +71,12 @@ find "$dist" "$dist/mcpb" -maxdepth 1 -type f -exec cp {} "$work/download" \;
 (cd "$work/download" && sha256sum -c --quiet checksums.txt)
 echo "   $(wc -l <"$dist/checksums.txt") files"
 
+story "no template is left in a package or manifest"
+if grep -arl '{{ *\.Env' "$dist"/*.deb "$dist"/*.rpm "$dist"/*.apk "$dist"/*.zst \
+	"$dist/homebrew" "$dist/scoop" "$dist/winget" "$dist/server.json"; then
+	fail "those above hold one"
+fi
+
 story "every binary is static, trimmed, and of its target"
 for binary in "$dist"/mcp-yieldshell_*/mcp-yieldshell*; do
 	built=$(go version -m "$binary")
@@ -109,7 +114,7 @@ if command -v wine >/dev/null 2>&1; then
 	mkdir "$work/windows"
 	bsdtar -xf "$dist/mcp-yieldshell_${version}_windows_amd64.zip" -C "$work/windows"
 	(
-		settings=$(ci/setup-wine.sh "$tools/wine")
+		settings=$(ci/setup-wine.sh "$cache/wine")
 		eval "$settings"
 		trap 'wineserver -k' EXIT
 		works wine "$work/windows/mcp-yieldshell.exe"

@@ -28,8 +28,12 @@ type command struct {
 // option is a flag of a command, with its dashes, or a lone dash.
 type option struct {
 	name    string
+	value   string // what follows it, if something does
 	summary string
 }
+
+// String is the option as people write it.
+func (o option) String() string { return strings.TrimSpace(o.name + " " + o.value) }
 
 // flags are the options that are written anywhere, so not the lone dash.
 func (c command) flags() []option {
@@ -43,35 +47,35 @@ func commands() []command {
 			args:    "TOOL ['JSON' | -]",
 			summary: "start a server, call one tool, print the result",
 			options: []option{
-				{"--json", "print the result as JSON"},
-				{"-", "in place of JSON: read it from stdin"},
+				{"--json", "", "print the result as JSON"},
+				{"-", "", "in place of JSON: read it from stdin"},
 			},
 			words: []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup", "search"},
 			run:   call,
 		},
 		{
 			name:    "install",
-			args:    "[FLAG...] CLIENT...",
+			args:    "CLIENT...",
 			summary: "put the server into a client's configuration",
 			options: []option{
-				{"--project", "the file of the project in this directory, not the user's"},
-				{"--env", "NAME=VALUE: a variable of the server; may be repeated"},
-				{"--allow-cwd", "DIR: commands must start in or below it; may be repeated"},
-				{"--print", "print what an entry looks like, and write nothing"},
-				{"--dry-run", "show the difference, and write nothing"},
-				{"--yes", "do not ask"},
+				{"--project", "", "the file of the project here, not the user's"},
+				{"--env", "NAME=VALUE", "a variable of the server; may be repeated"},
+				{"--allow-cwd", "DIR", "commands must start in or below it; may be repeated"},
+				{"--print", "", "print what an entry looks like, and write nothing"},
+				{"--dry-run", "", "show the difference, and write nothing"},
+				{"--yes", "", "do not ask"},
 			},
 			words: clients.IDs(),
 			run:   withoutContext(install),
 		},
 		{
 			name:    "uninstall",
-			args:    "[FLAG...] CLIENT...",
-			summary: "take it out again",
+			args:    "CLIENT...",
+			summary: "take the server out of a client's configuration",
 			options: []option{
-				{"--project", "the file of the project in this directory, not the user's"},
-				{"--dry-run", "show the difference, and write nothing"},
-				{"--yes", "do not ask"},
+				{"--project", "", "the file of the project here, not the user's"},
+				{"--dry-run", "", "show the difference, and write nothing"},
+				{"--yes", "", "do not ask"},
 			},
 			words: clients.IDs(),
 			run:   withoutContext(uninstall),
@@ -79,7 +83,7 @@ func commands() []command {
 		{
 			name:    "doctor",
 			summary: "check that everything works, and say what does not",
-			options: []option{{"--json", "print the findings as JSON"}},
+			options: []option{{"--json", "", "print the findings as JSON"}},
 			run:     doctor,
 		},
 		{
@@ -152,7 +156,7 @@ func usage() string {
 	var b strings.Builder
 	b.WriteString("mcp-yieldshell - a shell server for AI agents (Model Context Protocol on stdio)\n\n")
 	line := func(left, right string) {
-		const column = 40
+		const column = 42
 		if len(left) >= column {
 			fmt.Fprintf(&b, "  %s\n", left)
 			left = ""
@@ -164,15 +168,17 @@ func usage() string {
 		called := "mcp-yieldshell " + c.name + " "
 		line(strings.TrimSpace(called+c.args), c.summary)
 		for _, o := range c.options {
-			line(strings.Repeat(" ", len(called))+o.name, o.summary)
+			line(strings.Repeat(" ", len(called))+o.String(), o.summary)
 		}
 	}
-	b.WriteString(usageNotes)
+	call, _ := findCommand("call")
+	fmt.Fprintf(&b, usageNotes, strings.Join(call.words, " "))
 	return b.String()
 }
 
+// usageNotes ends the usage. It takes the tools' names.
 const usageNotes = `
-The tools: execute read write wait stop ps cleanup search. An example:
+The tools: %s. An example:
 
   mcp-yieldshell call execute '{"command": "echo hello", "side_effects": ["NONE"]}'
 

@@ -41,11 +41,6 @@ func TestCallNamesEveryTool(t *testing.T) {
 	if !slices.Equal(words, tools) {
 		t.Errorf("call names %q, the tools are %q", words, tools)
 	}
-	for _, tool := range tools {
-		if !strings.Contains(usageNotes, " "+tool) {
-			t.Errorf("the usage does not name %s", tool)
-		}
-	}
 }
 
 // TestEveryVariableIsDescribed holds the manual page and the README to the
@@ -96,6 +91,8 @@ func TestCompletions(t *testing.T) {
 		{"mcp-yieldshell c", []string{"call", "completion"}},
 		{"mcp-yieldshell call ", []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup", "search"}},
 		{"mcp-yieldshell call --j", []string{"--json"}},
+		{"mcp-yieldshell install --pr", []string{"--print", "--project"}},
+		{"mcp-yieldshell uninstall claude", []string{"claude-code", "claude-desktop"}},
 		{"mcp-yieldshell completion z", []string{"zsh"}},
 		{"mcp-yieldshell version ", nil},
 	}

@@ -108,7 +108,11 @@ func fishCompletion(commands []command) string {
 	for _, c := range commands {
 		after := fishQuote("__fish_seen_subcommand_from " + c.name)
 		for _, o := range c.flags() {
-			fmt.Fprintf(&b, "complete -c mcp-yieldshell -n %s -l %s -d %s\n", after, strings.TrimPrefix(o.name, "--"), fishQuote(o.summary))
+			exclusive := "" // -x: a value follows, and no file is one
+			if o.value != "" {
+				exclusive = " -x"
+			}
+			fmt.Fprintf(&b, "complete -c mcp-yieldshell -n %s -l %s%s -d %s\n", after, strings.TrimPrefix(o.name, "--"), exclusive, fishQuote(o.summary))
 		}
 		if len(c.words) > 0 {
 			fmt.Fprintf(&b, "complete -c mcp-yieldshell -n %s -a %s\n", after, fishQuote(strings.Join(c.words, " ")))

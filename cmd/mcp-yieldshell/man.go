@@ -36,7 +36,7 @@ started, when its standard input does.`)
 		for _, o := range c.options {
 			page.request("RS")
 			page.request("TP")
-			page.request("B", o.name)
+			page.request("B", o.String())
 			page.text(sentence(o.summary))
 			page.request("RE")
 		}
@@ -50,13 +50,15 @@ category, folder list or log setting that cannot be understood stops the start.`
 		page.text(sentence(v.summary))
 	}
 	page.request("SH", "EXIT STATUS")
-	page.text(`0 if all went well, 1 if a tool reported an error or the server could not
-start, 2 for a mistake in the arguments or the configuration, 130 if a call was
+	page.text(`0 if all went well; 1 if what was asked for failed: a tool reported an error,
+doctor found a problem, a client's file could not be changed, the server could
+not start; 2 for a mistake in the arguments or the configuration; 130 if it was
 interrupted.`)
 	page.request("SH", "EXAMPLES")
 	page.request("EX")
 	page.text(`mcp-yieldshell call execute '{"command": "echo hello", "side_effects": ["NONE"]}'
-mcp-yieldshell call --json ps`)
+mcp-yieldshell call --json ps
+mcp-yieldshell install --allow-cwd "$HOME" claude-code`)
 	page.request("EE")
 	page.request("SH", "SECURITY")
 	page.text(`The server runs any command that it is given, as its own user. Run it in a
@@ -76,7 +78,7 @@ func variables() []variable {
 		{policy.DefaultCwdVariable, "where commands start; the default is the current directory"},
 		{policy.AllowedCwdsVariable, "folders, separated by : (; on Windows), that commands must start in or below"},
 		{maxOutputBytesVariable, "the most output in one answer; the default is 20000"},
-		{tailBytesVariable, "the most of an answer's tail, the newest lines of output that it cannot carry; the default is 4000, 0 for none"},
+		{tailBytesVariable, "the most of tail, at most a fifth of an answer's limit, 0 for none; the default is 4000"},
 		{maxBufferBytesVariable, "output kept for each stream of each execution; the default is 262144"},
 		{maxProcessesVariable, "executions that may run at once; the default is 50"},
 		{defaultYieldVariable, "default of yield_ms; 30000 if unset"},
@@ -97,7 +99,7 @@ func variables() []variable {
 func synopsis(c command) string {
 	var words []string
 	for _, o := range c.flags() {
-		words = append(words, "["+o.name+"]")
+		words = append(words, "["+o.String()+"]")
 	}
 	return strings.TrimSpace(strings.Join(words, " ") + " " + c.args)
 }
