@@ -71,8 +71,10 @@ func install(args []string, sys system) int {
 	if err == nil && !utf8.ValidString(program.stable) {
 		err = fmt.Errorf("the path of this program is %q; move it to one that is UTF-8, as clients' files are", program.stable)
 	}
-	if err == nil && !in.print {
-		err = program.lasting()
+	if gone := program.lasting(); err == nil && in.print && gone != nil {
+		fmt.Fprintf(sys.stderr, "mcp-yieldshell install: note: %v\n", gone)
+	} else if err == nil {
+		err = gone
 	}
 	if err != nil {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell install: %v\n", err)
