@@ -67,29 +67,49 @@ func install(args []string, sys system) int {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell install: %v\n", err)
 		return exitUsage
 	}
-	program, err := findProgram()
-	if err == nil && !utf8.ValidString(program.stable) {
-		err = fmt.Errorf("the path of this program is %q; move it to one that is UTF-8, as clients' files are", program.stable)
-	}
-	if gone := program.lasting(); err == nil && in.print && gone != nil {
-		fmt.Fprintf(sys.stderr, "mcp-yieldshell install: note: %v\n", gone)
-	} else if err == nil {
-		err = gone
-	}
+	program, err := in.findProgram()
 	if err != nil {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell install: %v\n", err)
 		return exitFailed
 	}
-	entry := clients.Entry{Command: program.stable, Env: in.env}
-	if in.project && program.onPath {
-		entry.Command = program.name // other people have it elsewhere
-	}
+	entry := clients.Entry{Command: in.commandFor(program), Env: in.env}
 	if in.print {
 		return in.printEntries(entry)
 	}
 	return in.run("install", func(c clients.Client, file clients.File) (clients.Plan, error) {
 		return c.Add(file, entry, program.stable)
 	})
+}
+
+// findProgram is findProgram for a path that is written to a file.
+func (in *installation) findProgram() (program, error) {
+	p, err := findProgram()
+	if err != nil {
+		return p, err
+	}
+	if !utf8.ValidString(p.stable) {
+		return p, fmt.Errorf("the path of this program is %q; move it to one that is UTF-8, as clients' files are", p.stable)
+	}
+	err = p.lasting()
+	if in.print && err != nil { // nothing is written
+		fmt.Fprintf(in.sys.stderr, "mcp-yieldshell install: note: %v\n", err)
+		err = nil
+	}
+	return p, err
+}
+
+// commandFor is the command of the entry: the program's path, since a client's
+// PATH is another one, but its name for a project, whose people have it in
+// different places.
+func (in *installation) commandFor(p program) string {
+	switch {
+	case !in.project:
+		return p.stable
+	case p.onPath:
+		return p.name
+	}
+	fmt.Fprintln(in.sys.stderr, "mcp-yieldshell install: note: this program is not on the PATH, so the project's file gets its path on this machine")
+	return p.stable
 }
 
 // uninstall takes it out again.
