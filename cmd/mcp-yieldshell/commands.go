@@ -171,6 +171,21 @@ func usage() string {
 	return b.String()
 }
 
+// commandUsage is the usage of one command and its options.
+func commandUsage(name string) string {
+	c, _ := findCommand(name)
+	args := c.args
+	if args == "" && len(c.options) > 0 {
+		args = "[FLAG...]"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "usage: mcp-yieldshell %s\n\n", strings.TrimSpace(c.name+" "+args))
+	for _, o := range c.options {
+		fmt.Fprintf(&b, "  %-14s%s\n", o.name, o.summary)
+	}
+	return b.String()
+}
+
 const usageNotes = `
 The tools: execute read write wait stop ps cleanup. An example:
 

@@ -18,9 +18,8 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/proc"
 )
 
-const doctorUsage = `usage: mcp-yieldshell doctor [--json]
-
-It checks this program, the system, the shell, the PATH, the configuration in
+const doctorNotes = `
+doctor checks this program, the system, the shell, the PATH, the configuration in
 the environment, a live server and the clients' configuration, and says what it
 found. Each line begins with
 
@@ -30,7 +29,7 @@ found. Each line begins with
   problem  does not work
 
 The exit status is 1 if there is a problem, and 0 otherwise. It changes
-nothing. With --json it prints one JSON object with the same findings.
+nothing.
 `
 
 // The grades of a finding.
@@ -74,7 +73,7 @@ func doctor(ctx context.Context, args []string, sys system) int {
 	words, err := parseAnywhere(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(sys.stdout, doctorUsage)
+		fmt.Fprint(sys.stdout, commandUsage("doctor"), doctorNotes)
 		return exitOK
 	case err != nil:
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell doctor: %v; it takes --json only\n", err)
