@@ -176,6 +176,21 @@ func usage() string {
 	return b.String()
 }
 
+// commandUsage is the usage of one command and its options.
+func commandUsage(name string) string {
+	c, _ := findCommand(name)
+	args := c.args
+	if args == "" && len(c.options) > 0 {
+		args = "[FLAG...]"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "usage: mcp-yieldshell %s\n\n", strings.TrimSpace(c.name+" "+args))
+	for _, o := range c.options {
+		fmt.Fprintf(&b, "  %-18s%s\n", o, o.summary)
+	}
+	return b.String()
+}
+
 // usageNotes ends the usage. It takes the tools' names.
 const usageNotes = `
 The tools: %s. An example:

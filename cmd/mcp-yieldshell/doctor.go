@@ -18,9 +18,8 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/proc"
 )
 
-const doctorUsage = `usage: mcp-yieldshell doctor [--json]
-
-It checks this program, the system, the shell, the PATH, the configuration in
+const doctorNotes = `
+doctor checks this program, the system, the shell, the PATH, the configuration in
 the environment, a live server and the clients' configuration, and says what it
 found. Each line begins with
 
@@ -30,7 +29,7 @@ found. Each line begins with
   problem  does not work
 
 The exit status is 1 if there is a problem, and 0 otherwise. It changes
-nothing. With --json it prints one JSON object with the same findings.
+nothing.
 `
 
 // The grades of a finding.
@@ -74,7 +73,7 @@ func doctor(ctx context.Context, args []string, sys system) int {
 	words, err := parseAnywhere(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(sys.stdout, doctorUsage)
+		fmt.Fprint(sys.stdout, commandUsage("doctor"), doctorNotes)
 		return exitOK
 	case err != nil:
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell doctor: %v; it takes --json only\n", err)
@@ -116,13 +115,13 @@ func (c *checkup) run(ctx context.Context) {
 	build := currentBuild()
 	c.report = report{OK: true, Version: build.Version, Program: c.program.stable, Findings: []finding{}}
 	c.find("program", gradeOK, "", "%s", build)
-	c.checkProgram()
+	c.checkProgram(ctx)
 	guarantees := c.checkPlatform()
 	c.checkShell(ctx)
 	c.checkPath(ctx)
 	c.checkConfiguration()
 	c.checkServer(ctx, guarantees)
-	c.checkClients()
+	c.checkClients(ctx)
 }
 
 // find adds a finding.
@@ -172,22 +171,58 @@ func (c *checkup) verdict() string {
 	return "\nSomething does not work: " + text
 }
 
-func (c *checkup) checkProgram() {
+func (c *checkup) checkProgram(ctx context.Context) {
+	const area = "program"
 	if err := c.program.lasting(); err != nil {
-		c.find("program", gradeWarning, "", "%v", err)
+		c.find(area, gradeWarning, "", "%v", err)
 		return
 	}
 	if c.program.onPath {
-		c.find("program", gradeOK, "", "%s, which is on the PATH", c.program.stable)
+		c.find(area, gradeOK, "", "%s, which is on the PATH", c.program.stable)
 		return
 	}
-	advice := fmt.Sprintf("'mcp-yieldshell install' writes the full path; to type the name alone, add %s to the PATH", filepath.Dir(c.program.stable))
-	other, err := exec.LookPath(c.program.name)
-	if err == nil {
-		c.find("program", gradeWarning, advice, "%s; the PATH has another one: %s", c.program.stable, other)
+	advice := fmt.Sprintf("'mcp-yieldshell install' writes the full path; to type the name alone, put %s first on the PATH", filepath.Dir(c.program.stable))
+	found, err := exec.LookPath(c.program.name)
+	if err != nil {
+		c.find(area, gradeNote, advice, "%s, which is not on the PATH", c.program.stable)
 		return
 	}
-	c.find("program", gradeNote, advice, "%s, which is not on the PATH", c.program.stable)
+	switch other := c.compare(ctx, found); {
+	case other.same:
+		c.find(area, gradeOK, "", "%s; %s on the PATH starts the same version", c.program.stable, found)
+	default:
+		c.find(area, gradeWarning, advice, "%s; the PATH has another one: %s", c.program.stable, other)
+	}
+}
+
+// another is a program that may be this one.
+type another struct {
+	path    string
+	same    bool   // it is this one, or starts the same version
+	version string // what it says of itself, if it does
+}
+
+func (a another) String() string {
+	if a.version == "" {
+		return a.path
+	}
+	return a.path + ", which is " + a.version
+}
+
+// compare asks a program called like this one for its version, unless it is
+// this file: npm, pip and Scoop put launchers on the PATH.
+func (c *checkup) compare(ctx context.Context, path string) another {
+	if sameFile(path, c.program.path) {
+		return another{path: path, same: true}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askBound)
+	defer cancel()
+	line, _, _ := strings.Cut(printed(ctx, path, "version"), "\n")
+	line = printable(strings.TrimSpace(line))
+	if !strings.HasPrefix(line, "mcp-yieldshell ") {
+		line = "" // one that knows no such command
+	}
+	return another{path: path, same: line == currentBuild().String(), version: line}
 }
 
 func (c *checkup) checkPlatform() proc.Guarantees {

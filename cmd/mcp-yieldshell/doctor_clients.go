@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +17,7 @@ const clientsArea = "clients"
 
 // checkClients looks which clients start this server, and whether they will
 // find it.
-func (c *checkup) checkClients() {
+func (c *checkup) checkClients(ctx context.Context) {
 	host, err := thisHost(c.sys)
 	if err != nil {
 		c.find(clientsArea, gradeWarning, "", "%v", err)
@@ -35,7 +36,7 @@ func (c *checkup) checkClients() {
 			for _, entry := range entries {
 				if entry.Runs(c.program.stable) {
 					configured = true
-					c.checkEntry(client, file, entry)
+					c.checkEntry(ctx, client, file, entry)
 				}
 			}
 		}
@@ -68,7 +69,7 @@ func clientFiles(client clients.Client, host clients.Host) []clients.File {
 }
 
 // checkEntry asks what a client will get to run.
-func (c *checkup) checkEntry(client clients.Client, file clients.File, entry clients.Named) {
+func (c *checkup) checkEntry(ctx context.Context, client clients.Client, file clients.File, entry clients.Named) {
 	where := fmt.Sprintf("%s: %q in %s", client.Title, entry.Name, file.Path)
 	again := fmt.Sprintf("'mcp-yieldshell install %s' points it to this program", client.ID)
 	if file.Shared {
@@ -85,15 +86,25 @@ func (c *checkup) checkEntry(client clients.Client, file clients.File, entry cli
 		c.find(clientsArea, gradeProblem, again, "%s runs %s, which cannot be started: %v", where, entry.Command, cause(err))
 	case entry.Launcher() && !sameFile(path, c.program.path):
 		c.find(clientsArea, gradeNote, again, "%s runs %q, which chooses the program by itself", where, entry.Words())
-	case !sameFile(path, c.program.path):
-		c.find(clientsArea, gradeWarning, again, "%s runs another program: %s", where, path)
-	case !filepath.IsAbs(entry.Command):
-		c.find(clientsArea, gradeOK, "", "%s runs this program by its name, which the client must find on its PATH", where)
 	default:
-		c.find(clientsArea, gradeOK, "", "%s runs this program", where)
+		c.checkTarget(where, again, entry.Command, c.compare(ctx, path))
 	}
 	for _, problem := range problemsOf(entry.Env) {
 		c.find(clientsArea, gradeWarning, "", "%s: %s", where, problem)
+	}
+}
+
+// checkTarget judges the program that an entry leads to.
+func (c *checkup) checkTarget(where, again, command string, target another) {
+	switch {
+	case !target.same:
+		c.find(clientsArea, gradeWarning, again, "%s runs another program: %s", where, target)
+	case !sameFile(target.path, c.program.path):
+		c.find(clientsArea, gradeOK, "", "%s runs %s, which starts the same version", where, target.path)
+	case !filepath.IsAbs(command):
+		c.find(clientsArea, gradeOK, "", "%s runs this program by its name, which the client must find on its PATH", where)
+	default:
+		c.find(clientsArea, gradeOK, "", "%s runs this program", where)
 	}
 }
 

@@ -7,7 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
+
+// askBound bounds what the system is asked about the PATH.
+const askBound = 3 * time.Second
 
 // everydayPrograms are looked for on the PATH: those that agents run most, and
 // that people like to keep in folders of their own.

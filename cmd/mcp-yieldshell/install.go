@@ -21,22 +21,13 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/mcp/policy"
 )
 
-const installUsage = `usage: mcp-yieldshell install [flags] CLIENT...
-       mcp-yieldshell uninstall [--project] [--dry-run] [--yes] CLIENT...
-
+// installNotes is what the help of install and uninstall says of both.
+const installNotes = `
 install puts this program into a client's list of MCP servers, under the name
 "yieldshell"; uninstall takes it out. Everything else in the file stays as it
 is. Both show the difference first. On a terminal they then ask; otherwise to
-run the command is to agree. The old file is kept beside the new one.
-
-  --project         the file of the project in this directory, not the user's
-  --env NAME=VALUE  a variable of the server; may be repeated
-  --allow-cwd DIR   commands must start in or below DIR; may be repeated
-  --print           print what an entry looks like, and write nothing
-  --dry-run         show the difference, and write nothing
-  --yes             do not ask
-
-An entry that is there already keeps what the flags do not name.
+run the command is to agree. The old file is kept beside the new one. An entry
+that is there already keeps what the flags do not name.
 
 `
 
@@ -67,27 +58,49 @@ func install(args []string, sys system) int {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell install: %v\n", err)
 		return exitUsage
 	}
-	program, err := findProgram()
-	if err == nil && !utf8.ValidString(program.stable) {
-		err = fmt.Errorf("the path of this program is %q; move it to one that is UTF-8, as clients' files are", program.stable)
-	}
-	if err == nil && !in.print {
-		err = program.lasting()
-	}
+	program, err := in.findProgram()
 	if err != nil {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell install: %v\n", err)
 		return exitFailed
 	}
-	entry := clients.Entry{Command: program.stable, Env: in.env}
-	if in.project && program.onPath {
-		entry.Command = program.name // other people have it elsewhere
-	}
+	entry := clients.Entry{Command: in.commandFor(program), Env: in.env}
 	if in.print {
 		return in.printEntries(entry)
 	}
 	return in.run("install", func(c clients.Client, file clients.File) (clients.Plan, error) {
 		return c.Add(file, entry, program.stable)
 	})
+}
+
+// findProgram is findProgram for a path that is written to a file.
+func (in *installation) findProgram() (program, error) {
+	p, err := findProgram()
+	if err != nil {
+		return p, err
+	}
+	if !utf8.ValidString(p.stable) {
+		return p, fmt.Errorf("the path of this program is %q; move it to one that is UTF-8, as clients' files are", p.stable)
+	}
+	err = p.lasting()
+	if in.print && err != nil { // nothing is written
+		fmt.Fprintf(in.sys.stderr, "mcp-yieldshell install: note: %v\n", err)
+		err = nil
+	}
+	return p, err
+}
+
+// commandFor is the command of the entry: the program's path, since a client's
+// PATH is another one, but its name for a project, whose people have it in
+// different places.
+func (in *installation) commandFor(p program) string {
+	switch {
+	case !in.project:
+		return p.stable
+	case p.onPath:
+		return p.name
+	}
+	fmt.Fprintln(in.sys.stderr, "mcp-yieldshell install: note: this program is not on the PATH, so the project's file gets its path on this machine")
+	return p.stable
 }
 
 // uninstall takes it out again.
@@ -119,16 +132,17 @@ func (in *installation) flags(name string) *flag.FlagSet {
 // parse reads flags and clients. It reports whether that was all, and the exit
 // status then.
 func (in *installation) parse(flags *flag.FlagSet, args []string) (status int, done bool) {
+	name := strings.TrimPrefix(flags.Name(), "mcp-yieldshell ")
 	words, err := parseAnywhere(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		in.help(in.sys.stdout)
+		in.help(in.sys.stdout, name)
 		return exitOK, true
 	case err != nil:
 		fmt.Fprintf(in.sys.stderr, "%s: %v; '%s --help' lists the flags\n", flags.Name(), err, flags.Name())
 		return exitUsage, true
 	case len(words) == 0:
-		in.help(in.sys.stderr)
+		in.help(in.sys.stderr, name)
 		return exitUsage, true
 	}
 	for _, word := range words {
@@ -147,9 +161,9 @@ func (in *installation) parse(flags *flag.FlagSet, args []string) (status int, d
 	return exitOK, false
 }
 
-// help shows the flags, the clients and their files.
-func (in *installation) help(w io.Writer) {
-	fmt.Fprint(w, installUsage)
+// help shows a command's flags, the clients and their files.
+func (in *installation) help(w io.Writer, name string) {
+	fmt.Fprint(w, commandUsage(name), installNotes)
 	host, err := thisHost(in.sys)
 	if err != nil {
 		fmt.Fprintf(w, "The clients: %s\n", strings.Join(clients.IDs(), ", "))

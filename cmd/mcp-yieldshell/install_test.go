@@ -14,6 +14,7 @@ func TestLastingPrograms(t *testing.T) {
 	for path, want := range map[string]string{
 		"/usr/local/bin/mcp-yieldshell":                                                   "",
 		"/tmp/go-build123/b001/exe/mcp-yieldshell":                                        "go install",
+		"/home/x/.cache/go-build/b3/b3c5-d/mcp-yieldshell":                                "go install",
 		"/home/x/.npm/_npx/0a1b/node_modules/@ys/linux/mcp-yieldshell":                    "npm install",
 		"/home/x/.cache/uv/archive-v0/abc/bin/mcp-yieldshell":                             "uv tool install",
 		"/home/x/.local/share/uv/tools/mcp-yieldshell/bin/mcp-yieldshell":                 "",

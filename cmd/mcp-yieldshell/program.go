@@ -54,7 +54,7 @@ func (p program) lasting() error {
 	parts := strings.Split(filepath.ToSlash(p.path), "/")
 	switch {
 	case slices.ContainsFunc(parts, isBuildFolder):
-		return fmt.Errorf("%s was built by 'go run' and will be gone soon; run 'go install ./cmd/mcp-yieldshell' and then the installed program", p.path)
+		return fmt.Errorf("%s is in a folder of 'go run' and will be gone soon; run 'go install ./cmd/mcp-yieldshell' and then the installed program", p.path)
 	case slices.Contains(parts, "_npx"):
 		return fmt.Errorf("%s is in the cache of npx and may vanish; run 'npm install --global mcp-yieldshell' first", p.path)
 	case slices.Contains(parts, "uv") && slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, "archive-v") }):
@@ -63,11 +63,11 @@ func (p program) lasting() error {
 	return nil
 }
 
-// isBuildFolder tells the folders that 'go run' builds in: go-build and a
-// number.
+// isBuildFolder tells the folders that 'go run' keeps programs in: go-build,
+// the cache, and go-build with a number.
 func isBuildFolder(name string) bool {
 	number, found := strings.CutPrefix(name, "go-build")
-	return found && number != "" && strings.Trim(number, "0123456789") == ""
+	return found && strings.Trim(number, "0123456789") == ""
 }
 
 // thisHost is the system and the user that the program runs for.

@@ -6,5 +6,5 @@
 // holds a connection to the test for as long as it lives, so that its end is
 // an event and needs no looking.
 //
-// It imports the standard library and the SDK.
+// It imports the standard library, x/sys and the SDK.
 package selftest

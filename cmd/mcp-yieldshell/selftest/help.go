@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"time"
 )
 
 // HelpCommand is the argument by which the program is asked to be a process of
@@ -26,7 +27,7 @@ func Help(args []string) int {
 	var err error
 	switch {
 	case len(args) == 1 && args[0] == "flood":
-		err = flood(os.Stdout)
+		err = flood(os.Stdout, os.Stderr)
 	case len(args) == 2:
 		err = live(args[0], args[1])
 	default:
@@ -39,16 +40,19 @@ func Help(args []string) int {
 	return 0
 }
 
-// flood writes floodSize bytes of text.
-func flood(w io.Writer) error {
+// flood writes text for as long as floodTime, and then, to count, how many
+// bytes that were.
+func flood(w, count io.Writer) error {
 	const line = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.\n" // 64 bytes
 	block := bytes.Repeat([]byte(line), 1024)
-	for range floodSize / len(block) {
+	written := 0
+	for begun := time.Now(); time.Since(begun) < floodTime; written += len(block) {
 		if _, err := w.Write(block); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := fmt.Fprintln(count, written)
+	return err
 }
 
 // live holds a connection to the test for as long as the process lives, or

@@ -42,15 +42,15 @@ type Result struct {
 }
 
 const (
-	// stepBound is how long a step may take. The slowest one moves floodSize
-	// bytes, which takes about a second on a busy machine.
+	// stepBound is how long a step may take.
 	stepBound = 30 * time.Second
 	// endBound is how soon processes must be gone.
 	endBound = 5 * time.Second
 	// graceBound is how long the server has to end when the test is over.
 	graceBound = 5 * time.Second
-	// floodSize is how much output the throughput is measured with.
-	floodSize = 128 << 20
+	// floodTime is how long the command prints that the throughput is measured
+	// with.
+	floodTime = 300 * time.Millisecond
 	// commandRuns is how many commands the time of one is taken from.
 	commandRuns = 9
 )
@@ -112,14 +112,14 @@ func (s *server) close() { _ = s.Close() }
 
 // answer holds what the steps look at in an answer.
 type answer struct {
-	ExecutionID string   `json:"execution_id"`
-	Status      string   `json:"status"`
-	ExitCode    *int64   `json:"exit_code"`
-	Stdout      string   `json:"stdout"`
-	LatestSeq   int64    `json:"latest_seq"`
-	Error       string   `json:"error"`
-	Stopped     bool     `json:"stopped"`
-	Warnings    []string `json:"warnings"`
+	ExecutionID string `json:"execution_id"`
+	Status      string `json:"status"`
+	ExitCode    *int64 `json:"exit_code"`
+	Stdout      string `json:"stdout"`
+	Stderr      string `json:"stderr"`
+	LatestSeq   int64  `json:"latest_seq"`
+	Error       string `json:"error"`
+	Stopped     bool   `json:"stopped"`
 }
 
 func (s *server) call(ctx context.Context, tool string, arguments map[string]any) (answer, error) {
@@ -184,10 +184,18 @@ func throughput(ctx context.Context, s *server) (string, error) {
 		return "", err
 	}
 	took := time.Since(begun)
-	if a.LatestSeq != floodSize+1 {
-		return "", fmt.Errorf("a command printed %d bytes and %d arrived", floodSize, a.LatestSeq-1)
+	count, err := s.call(ctx, "read", map[string]any{"execution_id": a.ExecutionID, "streams": "stderr"})
+	if err != nil {
+		return "", err
 	}
-	return fmt.Sprintf("%d MB of output taken in at %.0f MB/s, every byte counted", floodSize>>20, floodSize/1e6/took.Seconds()), nil
+	var printed int64
+	if _, err := fmt.Sscan(count.Stderr, &printed); err != nil {
+		return "", fmt.Errorf("the command did not say how much it printed, but %q", count.Stderr)
+	}
+	if arrived := a.LatestSeq - 1 - int64(len(count.Stderr)); arrived != printed {
+		return "", fmt.Errorf("a command printed %d bytes and %d arrived", printed, arrived)
+	}
+	return fmt.Sprintf("%d MB of output taken in at %.0f MB/s, every byte counted", printed/1e6, float64(printed)/1e6/took.Seconds()), nil
 }
 
 // stop starts a tree, stops it through the tool and waits for its end.

@@ -159,7 +159,9 @@ func (t *tree) waitEnded(bound time.Duration) []member {
 		select {
 		case <-m.ended:
 		default:
-			left = append(left, m)
+			if !gone(m.pid) {
+				left = append(left, m)
+			}
 		}
 	}
 	return left
