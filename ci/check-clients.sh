@@ -19,16 +19,7 @@ fail() {
 	exit 1
 }
 
-need() {
-	if command -v "$1" >/dev/null 2>&1; then
-		return
-	fi
-	if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-		fail "$1 is missing; on Debian: apt-get install $2"
-	fi
-	apt-get update -qq >/dev/null
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
-}
+. ci/need.sh
 
 clients=$PWD/ci/clients
 work=$(mktemp -d)
