@@ -5,8 +5,9 @@
 #     ci/check-clients.sh             the Inspector's command line, the two
 #                                     TypeScript SDKs, the Go SDK, and the
 #                                     official conformance suite
-#     ci/check-clients.sh windows     the TypeScript SDKs with the Windows
-#                                     server, under Wine
+#     ci/check-clients.sh windows     the first two with the Windows server,
+#                                     under Wine; its own tests, which
+#                                     check-windows.sh runs, include the third
 #
 # It installs what it uses: the npm packages that clients/package-lock.json
 # names, into clients/node_modules, and a Node.js that is new enough with them.
@@ -18,16 +19,7 @@ fail() {
 	exit 1
 }
 
-need() {
-	if command -v "$1" >/dev/null 2>&1; then
-		return
-	fi
-	if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-		fail "$1 is missing; on Debian: apt-get install $2"
-	fi
-	apt-get update -qq >/dev/null
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
-}
+. ci/need.sh
 
 clients=$PWD/ci/clients
 work=$(mktemp -d)
@@ -47,13 +39,16 @@ install() {
 	node -e 'process.exit(process.versions.node.split(".")[0] >= 22 ? 0 : 1)' || fail "Node.js 22 or later is needed here"
 }
 
-inspect() { "$clients/node_modules/.bin/mcp-inspector" --cli "$@"; }
+# inspect ARGUMENT...: the Inspector's command line on the server.
+inspect() {
+	"$clients/node_modules/.bin/mcp-inspector" --cli "$server" "$@"
+}
 
 # check_call ERA STATUS TOOL ARGUMENTS: one call in a session of its own; the
 # status is 5 for an answer with isError.
 check_call() {
 	status=0
-	inspect "$server" --protocol-era "$1" --format json --method tools/call --tool-name "$3" --tool-args-json "$4" \
+	inspect --protocol-era "$1" --format json --method tools/call --tool-name "$3" --tool-args-json "$4" \
 		>"$work/out" 2>"$work/err" || status=$?
 	if [ "$status" -ne "$2" ] || ! grep -q structuredContent "$work/out"; then
 		cat "$work/out" "$work/err" >&2
@@ -63,7 +58,7 @@ check_call() {
 
 # check_load TOOL ARGUMENTS REQUESTS CONCURRENCY
 check_load() {
-	inspect "$server" --format json --method tools/call --tool-name "$1" --tool-args-json "$2" \
+	inspect --format json --method tools/call --tool-name "$1" --tool-args-json "$2" \
 		--load --load-requests "$3" --load-concurrency "$4" >"$work/out"
 	node -e '
 		const load = JSON.parse(require("fs").readFileSync(process.argv[1]));
@@ -74,7 +69,7 @@ check_load() {
 }
 
 inspector() {
-	inspect "$server" --method tools/list --strict >/dev/null 2>"$work/err" || fail "inspector: tools/list: $(cat "$work/err")"
+	inspect --method tools/list --strict >/dev/null 2>"$work/err" || fail "inspector: tools/list: $(cat "$work/err")"
 	[ ! -s "$work/err" ] || fail "inspector: tools/list --strict has findings: $(cat "$work/err")"
 	echo "  inspector: tools/list --strict: no finding"
 	for era in legacy modern; do
@@ -137,7 +132,12 @@ windows)
 	eval "$settings"
 	trap 'wineserver -k || true; rm -rf "$work"' EXIT
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go build -o "$work/mcp-yieldshell.exe" ./cmd/mcp-yieldshell
-	YIELDSHELL_STORY=windows stories wine "$work/mcp-yieldshell.exe"
+	# Clients give a server few variables of theirs: it brings Wine's itself.
+	server=$work/server
+	printf '#!/bin/sh\n%s\nexec wine %s "$@"\n' "$settings" "$work/mcp-yieldshell.exe" >"$server"
+	chmod +x "$server"
+	inspector
+	YIELDSHELL_STORY=windows stories "$server"
 	;;
 *) fail "usage: ci/check-clients.sh [windows]" ;;
 esac

@@ -4,6 +4,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -61,27 +62,14 @@ func (c client) logAnswer(ctx context.Context, tool string, a answer) {
 	c.log(ctx, "debug", "the call was done", fields{"tool": tool})
 }
 
-// problemOf is the error in an answer that has failed.
+// problemOf is the error in an answer that has failed. Every shape of answer
+// has one of this name.
 func problemOf(a answer) string {
-	var text *string
-	switch a := a.(type) {
-	case *executeAnswer:
-		return a.Error
-	case *refusal:
-		return a.Error
-	case *psAnswer:
-		return a.Error
-	case *cleanupAnswer:
-		return a.Error
-	case *stopAnswer:
-		text = a.Error
-	case *writeAnswer:
-		text = a.Error
+	var shape struct {
+		Error string `json:"error"`
 	}
-	if text == nil {
-		return ""
-	}
-	return *text
+	_ = json.Unmarshal(render(a), &shape) // it is JSON, whatever else it may be
+	return shape.Error
 }
 
 // refuseUnknownLevels refuses a logging/setLevel that names no level, which

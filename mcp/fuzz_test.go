@@ -3,6 +3,8 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +16,7 @@ import (
 // Whatever the arguments are, a tool answers in its own shape, and what it
 // takes time for is over within the time that clients give a request.
 func FuzzTools(f *testing.F) {
-	names := []string{"cleanup", "execute", "ps", "read", "stop", "wait", "write"}
+	names := slices.Sorted(maps.Keys(Config{}.callers()))
 	for i := range names {
 		for _, arguments := range []string{
 			``, `null`, `[]`, `{}`, `{"execution_id":"ID"}`, `"{\"execution_id\":\"ID\"}"`,
