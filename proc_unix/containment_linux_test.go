@@ -860,6 +860,21 @@ func TestHidden(t *testing.T) {
 	}
 }
 
+// TestFullProcessTable: a command may take all the processes that its user may
+// have, and its supervisor needs no more of them.
+func TestFullProcessTable(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can set this up")
+	}
+	dir := publicDir(t)
+	const full = "prlimit --pid $PPID --nproc=1: || exit; sleep 0.1 & setsid sleep 0.2 & read x"
+	cmd := exec.Command(dir+"/test", serverArg, "crowd", dir, full)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if got := startServerCmd(t, cmd).line(t); got != "lost 0" {
+		t.Error(got)
+	}
+}
+
 func copyFile(t *testing.T, from, to string, mode os.FileMode) {
 	t.Helper()
 	data, err := os.ReadFile(from)

@@ -41,6 +41,7 @@ var serverModes = map[string]func(dir, command string) error{
 	"run":   runServer,
 	"root":  becomeRoot,
 	"count": countServer,
+	"crowd": crowdServer,
 }
 
 // becomeRoot is what a setuid program does that its caller may not signal.
@@ -147,6 +148,38 @@ func countServer(dir, command string) error {
 	fmt.Println("attached", len(attached), "detached", len(detached), "reached", r.Reached)
 	for range p.Events() {
 	}
+	return b.Close()
+}
+
+// crowdServer runs the command, which reads its input to the end, in several
+// supervisors, none of which has run one before, and says how many of them have
+// been lost.
+func crowdServer(dir, command string) error {
+	b, err := New()
+	if err != nil {
+		return err
+	}
+	var ps []proc.Process
+	for range 20 {
+		p, err := serverStart(b, dir, command)
+		if err != nil {
+			return err
+		}
+		ps = append(ps, p)
+	}
+	lost := 0
+	for _, p := range ps {
+		if _, err := p.Detached(context.Background()); err != nil {
+			return err
+		}
+		p.Stdin().Close()
+		for e := range p.Events() {
+			if e.Kind == proc.Lost {
+				lost++
+			}
+		}
+	}
+	fmt.Println("lost", lost)
 	return b.Close()
 }
 

@@ -45,7 +45,10 @@ func (c Config) toolOptions(registry *execution.Registry, backend proc.Backend, 
 		Turn:           stdio.TakeTurn,
 		Version:        currentBuild().Version,
 		Logger:         slog.New(slogBridge{log: log}),
-		Ready:          backend.Warm,
+		Ready: func() {
+			backend.Warm()
+			reserveThreads(threadReserve())
+		},
 	}
 }
 

@@ -49,6 +49,7 @@ func Main() {
 	k := &keeper{exits: make(chan struct{}, 1)}
 	k.in = wire.NewReader(k.receive)
 	k.claimErr = k.tree.Claim()
+	reserveThreads(threadReserve)
 	go k.serve()
 	k.serve()
 }
