@@ -17,20 +17,22 @@ func measure(p []byte) int {
 	size := len(p)
 	for len(p) >= stride+ahead {
 		n := min((len(p)-ahead)/stride, strides)
-		highs, places := scan(p, n)
-		size += highs * (len(replacement) - 1)
-		for ; places != 0; places &= places - 1 {
-			at := bits.TrailingZeros64(places) * stride
-			size -= surplus((*[stride + ahead]byte)(p[at:]))
-		}
+		size += growth(p, n)
 		p = p[n*stride:]
 	}
-	for len(p) > 0 {
-		n, valid := char(p)
-		if !valid {
-			size += len(replacement) - n
-		}
-		p = p[n:]
+	var last [2*stride + ahead]byte // zeros change nothing
+	copy(last[:], p)
+	return size + growth(last[:], 2)
+}
+
+// growth returns by how much the first n strides of p become longer. There are
+// at least ahead bytes behind them.
+func growth(p []byte, n int) int {
+	highs, places := scan(p, n)
+	size := highs * (len(replacement) - 1)
+	for ; places != 0; places &= places - 1 {
+		at := bits.TrailingZeros64(places) * stride
+		size -= surplus((*[stride + ahead]byte)(p[at:]))
 	}
 	return size
 }
@@ -104,7 +106,7 @@ func pairs(in *[stride + ahead]byte, i int) uint64 {
 // want bytes, and cuts p between characters. It returns what repair makes of
 // it, and its length.
 func measureTo(p []byte, want int) (written, read int) {
-	const step = 128
+	const step = 2 * stride
 	for len(p)-read > step {
 		piece := whole(p[read : read+step])
 		n := measure(piece)
