@@ -10,7 +10,9 @@
 // A [Writer] stands between a pipe and a Log. It makes the bytes valid UTF-8
 // and hides secrets ([Secrets]) before they get positions. So a Log holds
 // whole characters only, a page counts real bytes, and no way of paging can
-// put a secret together again.
+// put a secret together again. Where there are no secrets to hide, invalid
+// bytes are only counted for what they will become, and replaced when somebody
+// reads them.
 //
 // The package imports the standard library and lazydfa only, starts no
 // goroutine but the callback of a watch's timer, and keeps no state but a pool

@@ -71,6 +71,15 @@ func (l *Log) Append(s Stream, p []byte) {
 	}
 }
 
+// appendInvalid is Append for what is not valid UTF-8 and would be with U+FFFD
+// for what is invalid in it. It ends with a whole character or an invalid byte.
+func (l *Log) appendInvalid(s Stream, p []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next = l.rings[s].appendInvalid(p, l.next)
+	l.last = time.Now()
+}
+
 // Latest returns the position after the newest byte, so 1 when there was none.
 func (l *Log) Latest() uint64 {
 	l.mu.Lock()

@@ -181,6 +181,15 @@ func compare(t *testing.T, capacity int, data []byte) {
 		return int(b)
 	}
 	alphabet := []string{"a", "é", "€", "😀", "\n", "bc", "d\n"}
+	compareCounts := func(s Stream) {
+		if got, want := l.Latest(), uint64(len(m.bytes))+1; got != want {
+			t.Fatalf("Latest() = %d, want %d", got, want)
+		}
+		all := m.positions(func(b modelByte) bool { return b.stream == s })
+		if got, want := l.Total(s), uint64(len(all)); got != want {
+			t.Fatalf("Total(%d) = %d, want %d", s, got, want)
+		}
+	}
 	for len(data) > 0 {
 		op, arg := next(), next()
 		sel := Selection(op >> 4 % 3)
@@ -193,13 +202,13 @@ func compare(t *testing.T, capacity int, data []byte) {
 			s := Stream(op >> 4 % 2)
 			l.Append(s, []byte(text.String()))
 			m.append(s, []byte(text.String()))
-			if got, want := l.Latest(), uint64(len(m.bytes))+1; got != want {
-				t.Fatalf("Latest() = %d, want %d", got, want)
-			}
-			all := m.positions(func(b modelByte) bool { return b.stream == s })
-			if got, want := l.Total(s), uint64(len(all)); got != want {
-				t.Fatalf("Total(%d) = %d, want %d", s, got, want)
-			}
+			compareCounts(s)
+		case 3, 4:
+			text := invalid(rand.New(rand.NewPCG(uint64(next()), 7)), 3*arg)
+			s := Stream(op >> 4 % 2)
+			l.appendInvalid(s, text)
+			m.append(s, []byte(decoded(text)))
+			compareCounts(s)
 		case 5, 6:
 			from, limit := uint64(arg)*uint64(len(m.bytes)+4)/256, 1+next()%40
 			if got, want := l.Page(from, limit, sel), m.page(from, limit, sel); got != want {
@@ -214,10 +223,27 @@ func compare(t *testing.T, capacity int, data []byte) {
 	}
 }
 
+// invalid makes about n bytes of text and noise that end with a whole character
+// or an invalid byte.
+func invalid(r *rand.Rand, n int) []byte {
+	parts := []string{"a", "plain text\n", "é", "€", "😀", "\xff", "\xe2", "\x82", "\xf0\x9f", "\xf0\x9f\x98", "\xed", "\xa0", "\xc3", "\xe0\x80", "\n"}
+	plain := r.IntN(20)
+	var text []byte
+	for len(text) < n {
+		if i := r.IntN(len(parts) + plain); i < len(parts) {
+			text = append(text, parts[i]...)
+		} else {
+			text = append(text, 'x')
+		}
+	}
+	return whole(text)
+}
+
 func FuzzLog(f *testing.F) {
-	f.Add(uint8(20), []byte("0123456789abcdefghijklmnopqrstuvwxyz"))
-	f.Fuzz(func(t *testing.T, capacity uint8, data []byte) {
-		compare(t, 1+int(capacity), data[:min(len(data), 2000)])
+	f.Add(uint16(20), []byte("0123456789abcdefghijklmnopqrstuvwxyz"))
+	f.Add(uint16(800), []byte("\x03\xff1\x14\xf02\x05\x801\x07\x055\x03\xff4\x06\x502\x07\x112"))
+	f.Fuzz(func(t *testing.T, capacity uint16, data []byte) {
+		compare(t, 1+int(capacity%2000), data[:min(len(data), 500)])
 	})
 }
 
@@ -229,7 +255,11 @@ func TestLogAgainstModel(t *testing.T) {
 			for i := range data {
 				data[i] = byte(r.Uint32())
 			}
-			compare(t, 1+r.IntN(80), data)
+			if seed%8 > 0 {
+				compare(t, 1+r.IntN(80), data)
+			} else {
+				compare(t, 1+r.IntN(2000), data[:200]) // large enough for spans
+			}
 		})
 	}
 }

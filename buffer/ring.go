@@ -19,6 +19,10 @@ const minRing = 512
 //
 // A ring holds whole characters: those it is given are whole, and eviction
 // drops the rest of a character that it has cut.
+//
+// Some of them may still be the bytes that a command wrote, in a place that has
+// room for what repair makes of them (see span). All numbers are those of the
+// repaired text. It is only made when somebody reads it.
 type ring struct {
 	capacity int
 	buf      []byte
@@ -26,10 +30,12 @@ type ring struct {
 	n        int    // number of retained bytes
 	total    uint64 // bytes ever appended, so the offset after the newest
 	runs     runs
+	spans    []span // what is not repaired, oldest first
 
 	// evicted is the position of the newest byte that was evicted, 0 if none
 	// was, and evictedByte is that byte: Tail needs to know whether what is
-	// left begins with the beginning of a line.
+	// left begins with the beginning of a line. If it was not repaired, it is
+	// the byte that it would have been made of.
 	evicted     uint64
 	evictedByte byte
 }
@@ -40,11 +46,17 @@ func (r *ring) first() uint64 { return r.total - uint64(r.n) }
 
 // at returns the byte at a retained offset.
 func (r *ring) at(off uint64) byte {
+	r.settle(off, off+1)
+	return r.buf[r.index(off)]
+}
+
+// index returns where the memory of a retained offset is.
+func (r *ring) index(off uint64) int {
 	i := r.head + int(off-r.first())
 	if i >= len(r.buf) {
 		i -= len(r.buf)
 	}
-	return r.buf[i]
+	return i
 }
 
 // isStart reports whether a character starts at the retained offset off.
@@ -53,11 +65,14 @@ func (r *ring) isStart(off uint64) bool { return utf8.RuneStart(r.at(off)) }
 // parts returns the retained bytes [from, to) as the at most two pieces of
 // memory that hold them. They are valid until the next append.
 func (r *ring) parts(from, to uint64) (a, b []byte) {
+	r.settle(from, to)
+	return r.memory(from, to)
+}
+
+// memory is parts without repair.
+func (r *ring) memory(from, to uint64) (a, b []byte) {
 	n := int(to - from)
-	i := r.head + int(from-r.first())
-	if i >= len(r.buf) {
-		i -= len(r.buf)
-	}
+	i := r.index(from)
 	if i+n <= len(r.buf) {
 		return r.buf[i : i+n], nil
 	}
@@ -100,19 +115,26 @@ func (r *ring) append(p []byte, pos uint64) {
 		r.replace(p, pos)
 		return
 	}
-	r.grow(r.n + len(p))
-	if over := r.n + len(p) - len(r.buf); over > 0 {
+	r.extend(len(p), pos)
+	r.put(r.total, p)
+}
+
+// extend makes room for size bytes, fewer than the capacity, and counts them.
+// The first one has the position pos.
+func (r *ring) extend(size int, pos uint64) {
+	r.grow(r.n + size)
+	if over := r.n + size - len(r.buf); over > 0 {
 		r.evict(over)
 	}
-	tail := r.head + r.n
-	if tail >= len(r.buf) {
-		tail -= len(r.buf)
-	}
-	k := copy(r.buf[tail:], p)
-	copy(r.buf, p[k:])
 	r.runs.add(run{pos: pos, off: r.total}, r.total)
-	r.n += len(p)
-	r.total += uint64(len(p))
+	r.n += size
+	r.total += uint64(size)
+}
+
+// put copies p to where the memory of the retained bytes before end is.
+func (r *ring) put(end uint64, p []byte) {
+	a, b := r.memory(end-uint64(len(p)), end)
+	copy(b, p[copy(a, p):])
 }
 
 // replace is append for a p that leaves room for nothing else. It copies only
@@ -130,6 +152,7 @@ func (r *ring) replace(p []byte, pos uint64) {
 		r.evicted, r.evictedByte = pos+uint64(cut)-1, p[cut-1]
 	}
 	r.runs.reset()
+	r.spans = r.spans[:0]
 	r.total += uint64(len(p))
 	r.head, r.n = 0, copy(r.buf, p[cut:])
 	if r.n > 0 {
@@ -147,7 +170,7 @@ func (r *ring) grow(need int) {
 		size *= 2
 	}
 	buf := make([]byte, min(size, r.capacity))
-	a, b := r.parts(r.first(), r.total)
+	a, b := r.memory(r.first(), r.total)
 	copy(buf[copy(buf, a):], b)
 	r.buf, r.head = buf, 0
 }
@@ -155,12 +178,17 @@ func (r *ring) grow(need int) {
 // evict drops the k oldest bytes, and up to three more if they are the rest of
 // a character.
 func (r *ring) evict(k int) {
-	for k < r.n && !r.isStart(r.first()+uint64(k)) {
-		k++
+	end := r.first() + uint64(k)
+	if r.dropSpans(end) {
+		end = r.shorten(end)
+	} else {
+		for end < r.total && !r.startsSpan(end) && !r.isStart(end) {
+			end++
+		}
+		r.evictedByte = r.buf[r.index(end-1)]
 	}
-	last := r.first() + uint64(k) - 1
-	r.evictedByte = r.at(last)
-	r.evicted = r.runs.evict(last, r.total)
+	r.evicted = r.runs.evict(end-1, r.total)
+	k = int(end - r.first())
 	if r.head += k; r.head >= len(r.buf) {
 		r.head -= len(r.buf)
 	}

@@ -191,7 +191,7 @@ func (r *ring) countLines(enough int) int {
 	const step = 4096
 	for end := r.total; end > r.first() && n < enough; {
 		start := r.first() + max(end-r.first(), step) - step
-		a, b := r.parts(start, end)
+		a, b := r.memory(start, end) // repair makes no newlines, and takes none
 		n += bytes.Count(a, []byte{'\n'}) + bytes.Count(b, []byte{'\n'})
 		end = start
 	}

@@ -30,14 +30,20 @@ func incomplete(p []byte) int {
 	return 0
 }
 
-// subpart returns the length of the maximal subpart that p, which is not empty
-// and does not begin with a valid character, begins with.
-func subpart(p []byte) int {
-	n := 1
-	for n < len(p) && n < utf8.UTFMax-1 && !utf8.FullRune(p[:n+1]) {
-		n++
+// whole returns p without an incomplete character at its end.
+func whole(p []byte) []byte { return p[:len(p)-incomplete(p)] }
+
+// char returns the length of the character that p, which is not empty, begins
+// with, or of the maximal subpart if that is not valid.
+func char(p []byte) (size int, valid bool) {
+	r, size := utf8.DecodeRune(p)
+	if r != utf8.RuneError || size != 1 {
+		return size, true
 	}
-	return n
+	for size < len(p) && size < utf8.UTFMax-1 && !utf8.FullRune(p[:size+1]) {
+		size++
+	}
+	return size, false
 }
 
 // repair copies as much of src to dst as fits, with U+FFFD for what is invalid.
@@ -61,13 +67,12 @@ func repair(dst, src []byte) (written, read int) {
 		read += r
 	}
 	for read < len(src) && read+inBlock > len(src) && written+utf8.UTFMax <= len(dst) {
-		r, n := utf8.DecodeRune(src[read:])
-		if r == utf8.RuneError && n == 1 {
+		n, valid := char(src[read:])
+		if valid {
+			written += copy(dst[written:], src[read:read+n])
+		} else {
 			written += copy(dst[written:], replacement)
-			read += subpart(src[read:])
-			continue
 		}
-		written += copy(dst[written:], src[read:read+n])
 		read += n
 	}
 	return written, read
@@ -139,34 +144,46 @@ func copyShort(out *[outBlock]byte, to int, in *[inBlock]byte, from, n int) int 
 	return n
 }
 
-// sequence looks at the four bytes of a little-endian word. The first is a lead
-// byte, if it is valid, and the second a continuation byte. It returns the
-// length of the character that they begin with, or of the maximal subpart if
-// that is not valid.
+// sequence looks at the four bytes of a little-endian word. The first is above
+// 0xBF, and the second a continuation byte. It returns the length of the
+// character that they begin with, or of the maximal subpart if that is not
+// valid. It has no branches: in noise, they would be wrong half of the time.
 func sequence(word uint32) (size int, valid bool) {
-	lead, second := byte(word), byte(word>>8)
+	l := leads[word&0x3F]
 	// Continuation bytes become zero, and the first other one stops the count.
 	others := word>>8&0xC0C0C0 ^ 0x808080 | 1<<24
-	size = 1 + bits.TrailingZeros32(others)/8
-	want := 2
-	switch {
-	case lead < 0xC2 || lead > 0xF4:
-		return 1, false
-	case lead >= 0xF0:
-		want = 4
-		if lead == 0xF0 && second < 0x90 || lead == 0xF4 && second > 0x8F {
-			return 1, false
-		}
-	case lead >= 0xE0:
-		want = 3
-		if lead == 0xE0 && second < 0xA0 || lead == 0xED && second > 0x9F {
-			return 1, false
-		}
+	size = min(1+bits.TrailingZeros32(others)/8, l.want())
+	if byte(word>>8)-byte(l) > l.span() {
+		size = 1
 	}
-	if size < want {
-		return size, false
-	}
-	return want, true
+	return size, size == l.want()
+}
+
+// A lead says what a lead byte needs: the least second byte (bits 0 to 7), how
+// far that may go up from there (8 to 15), and the length of the character.
+type lead uint32
+
+func (l lead) span() byte { return byte(l >> 8) }
+func (l lead) want() int  { return int(l >> 16) }
+
+// The kinds of lead bytes (The Unicode Standard, table 3-7).
+const (
+	no lead = 2<<16 | 0x00<<8 | 0xC0 // no character begins so
+	l2 lead = 2<<16 | 0x3F<<8 | 0x80
+	e0 lead = 3<<16 | 0x1F<<8 | 0xA0 // else it would be too long for its value
+	l3 lead = 3<<16 | 0x3F<<8 | 0x80
+	ed lead = 3<<16 | 0x1F<<8 | 0x80 // else it would be a surrogate
+	f0 lead = 4<<16 | 0x2F<<8 | 0x90 // else it would be too long for its value
+	l4 lead = 4<<16 | 0x3F<<8 | 0x80
+	f4 lead = 4<<16 | 0x0F<<8 | 0x80 // else it would be above U+10FFFF
+)
+
+// leads has the bytes 0xC0 to 0xFF.
+var leads = [64]lead{
+	no, no, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, // C
+	l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, l2, // D
+	e0, l3, l3, l3, l3, l3, l3, l3, l3, l3, l3, l3, l3, ed, l3, l3, // E
+	f0, l4, l4, l4, f4, no, no, no, no, no, no, no, no, no, no, no, // F
 }
 
 // repaired returns s with U+FFFD for what is invalid.

@@ -86,6 +86,10 @@ func (w *Writer) body(p []byte) {
 		w.text(p)
 		return
 	}
+	if w.matcher.secrets == nil {
+		w.log.appendInvalid(w.stream, p)
+		return
+	}
 	buf := scratch.Get().(*[scratchSize]byte)
 	defer scratch.Put(buf)
 	for len(p) > 0 {

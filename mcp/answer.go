@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/yieldshell/mcp-yieldshell/mcp/jsonstr"
 	"github.com/yieldshell/mcp-yieldshell/proc"
 	"github.com/yieldshell/mcp-yieldshell/proc/execution"
 )
@@ -39,19 +41,24 @@ func (w *warned) write(o *object) { o.texts("warnings", w.Warnings) }
 func result(a answer) *sdk.CallToolResult {
 	text := render(a)
 	return &sdk.CallToolResult{
-		Content:           []sdk.Content{&sdk.TextContent{Text: string(text)}},
-		StructuredContent: json.RawMessage(text),
+		Content:           []sdk.Content{&sdk.TextContent{Text: text}},
+		StructuredContent: jsonstr.JSON(text),
 		IsError:           a.failed(),
 	}
 }
 
+// renderers lends the memory in which answers are put together.
+var renderers = sync.Pool{New: func() any { return &object{json: make([]byte, 0, 1<<10)} }}
+
 // render encodes an answer.
-func render(a answer) []byte {
-	o := object{json: make([]byte, 0, 1<<10)}
+func render(a answer) string {
+	o := renderers.Get().(*object)
+	defer renderers.Put(o)
+	o.json = o.json[:0]
 	o.begin()
-	a.write(&o)
+	a.write(o)
 	o.end()
-	return o.json
+	return string(o.json)
 }
 
 // encode is json.Marshal, but leaves <, > and & as they are: what the server

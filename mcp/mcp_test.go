@@ -171,7 +171,7 @@ func (b *bench) call(tool, arguments string) reply {
 func (b *bench) callContext(ctx context.Context, tool, arguments string) reply {
 	b.t.Helper()
 	a := b.config.callers()[tool].answer(ctx, json.RawMessage(arguments))
-	if got, want := render(a), must(encode(a)); !bytes.Equal(got, want) {
+	if got, want := render(a), string(must(encode(a))); got != want {
 		b.t.Fatalf("%s %s:\n got %s\nwant %s", tool, arguments, got, want)
 	}
 	encoded, err := json.Marshal(result(a))

@@ -29,7 +29,7 @@ func TestRender(t *testing.T) {
 
 func compareRendered(t *testing.T, a answer) {
 	t.Helper()
-	got, want := string(render(a)), string(must(encode(a)))
+	got, want := render(a), string(must(encode(a)))
 	if got != want {
 		t.Fatalf("\n got %s\nwant %s", got, want)
 	}

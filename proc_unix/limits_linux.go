@@ -8,3 +8,10 @@ var maxString = 32 * unix.Getpagesize()
 
 // readable asks for the number of bytes in a pipe (FIONREAD).
 const readable = unix.TIOCINQ
+
+// widen makes a pipe hold size bytes, and reports whether it does. It does not
+// where the user's pipes together hold too much (pipe(7), pipe-user-pages-soft).
+func widen(fd, size int) bool {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, size)
+	return err == nil
+}

@@ -16,12 +16,22 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/proc"
 )
 
-// readSize is what a pipe holds by default: larger reads gain nothing.
-const readSize = 64 << 10
+const (
+	// readSize is what a pipe holds by default. A read takes all that a pipe
+	// holds: what is left would seem to have come after the other pipe's.
+	readSize = 64 << 10
+	// floodSize is what the pipe holds of a command that has filled it once.
+	// So it can go on while what it wrote is taken in.
+	floodSize = 256 << 10
+)
 
-// chunks is where the pumps of all executions get their buffers. A pump has
-// one only while there is something to read, so quiet executions hold none.
-var chunks = sync.Pool{New: func() any { return new([readSize]byte) }}
+// chunks and floods are where the pumps of all executions get their buffers. A
+// pump has one only while there is something to read, so quiet executions hold
+// none.
+var (
+	chunks = sync.Pool{New: func() any { b := make([]byte, readSize); return &b }}
+	floods = sync.Pool{New: func() any { b := make([]byte, floodSize); return &b }}
+)
 
 // outputs are the server's ends of a command's two output pipes. Each has a
 // goroutine that waits for it, but whoever is woken reads both in the order in
@@ -45,6 +55,7 @@ type output struct {
 
 	// Guarded by all.mu.
 	sink    func([]byte)
+	buffers *sync.Pool // as large as the pipe
 	queued  bool
 	exhaust bool // read until there is nothing: no event may come for it
 	eof     bool
@@ -57,7 +68,7 @@ func newOutputs(stdout, stderr int) (*output, *output, error) {
 	all := &outputs{}
 	for i, fd := range []int{stdout, stderr} {
 		all.pair[i] = &output{
-			all: all, f: serverEnd(fd, "output"), fd: fd,
+			all: all, f: serverEnd(fd, "output"), fd: fd, buffers: &chunks,
 			begun: make(chan struct{}), done: make(chan struct{}),
 		}
 	}
@@ -179,11 +190,10 @@ type flow struct {
 	busy bool
 }
 
-// arrived takes note of a chunk of n bytes. A pipe that was full needs no time
-// to fill.
-func (f *flow) arrived(o *output, n int) {
+// arrived takes note of a chunk. A pipe that was full needs no time to fill.
+func (f *flow) arrived(o *output, full bool) {
 	now := time.Now()
-	f.busy = o == f.from && n < readSize && now.Sub(f.at) < busyGap
+	f.busy = o == f.from && !full && now.Sub(f.at) < busyGap
 	f.from, f.at = o, now
 }
 
@@ -227,12 +237,15 @@ func (a *outputs) front() *output {
 // step reads once from a pipe in the queue, passes it on, and returns how much
 // it was. The caller holds mu.
 func (a *outputs) step(o *output) int {
-	chunk := chunks.Get().(*[readSize]byte)
-	defer chunks.Put(chunk)
-	n, err := unix.Read(o.fd, chunk[:])
+	buffers := o.buffers
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	chunk := *buffer
+	n, err := unix.Read(o.fd, chunk)
 	for err == unix.EINTR {
-		n, err = unix.Read(o.fd, chunk[:])
+		n, err = unix.Read(o.fd, chunk)
 	}
+	full := n == len(chunk)
 	a.unqueue(o)
 	switch {
 	case err == unix.EAGAIN:
@@ -244,9 +257,12 @@ func (a *outputs) step(o *output) int {
 		o.eof = true
 		o.wake()
 	default:
-		a.flow.arrived(o, n)
+		a.flow.arrived(o, full)
+		if full && buffers == &chunks && widen(o.fd, floodSize) {
+			o.buffers = &floods
+		}
 		o.sink(chunk[:n])
-		if o.exhaust || n == len(chunk) {
+		if o.exhaust || full {
 			a.look(nil) // what the other pipe got in the meantime comes first
 			o.queued = true
 			a.queue = append(a.queue, o)

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	word  = 8  // bytes that are looked at together
-	slack = 16 // room for a word and an escape
+	word    = 8  // bytes that are looked at together
+	slack   = 16 // room for a word and an escape
+	stretch = 4  // how many words are rough from one with a special byte on
 )
 
 // Append appends s as a JSON string (RFC 8259, section 7), byte for byte as
@@ -19,7 +20,7 @@ const (
 func Append(dst []byte, s string) []byte {
 	dst = slices.Grow(dst, len(s)+len(s)/8+slack)
 	dst = append(dst, '"')
-	for len(s) >= word {
+	for rough := 0; len(s) > word; {
 		if cap(dst)-len(dst) < slack {
 			dst = slices.Grow(dst, len(s)+slack)
 		}
@@ -29,33 +30,38 @@ func Append(dst []byte, s string) []byte {
 		n := bits.TrailingZeros64(special(w)) / 8
 		end := len(dst)
 		binary.LittleEndian.PutUint64(dst[end:end+word], w)
-		dst = dst[:end+n]
-		s = s[n:]
-		switch {
-		case n == word:
-		case s[0] < utf8.RuneSelf:
-			w, n := escape(s[0])
-			end := len(dst)
-			binary.LittleEndian.PutUint64(dst[end:end+word], w)
-			dst = dst[:end+n]
-			s = s[1:]
-		default:
-			dst, s = appendWide(dst, s)
+		if rough == 0 {
+			if n == word {
+				dst = dst[:end+word]
+				s = s[word:]
+				continue
+			}
+			rough = stretch
 		}
+		// Where there was one, there are more: the next byte is written by
+		// itself whatever it is, so that nothing has to be predicted.
+		rough--
+		end += n
+		c := s[n]
+		if c >= utf8.RuneSelf {
+			dst, s = appendWide(dst[:end], s[n:])
+			continue
+		}
+		written, size := escape(c)
+		binary.LittleEndian.PutUint64(dst[end:end+word], written)
+		dst = dst[:end+size]
+		s = s[n+1:]
 	}
 	for len(s) > 0 {
-		switch c := s[0]; {
-		case c >= utf8.RuneSelf:
+		c := s[0]
+		if c >= utf8.RuneSelf {
 			dst, s = appendWide(dst, s)
 			continue
-		case c < ' ' || c == '"' || c == '\\':
-			var written [word]byte
-			w, n := escape(c)
-			binary.LittleEndian.PutUint64(written[:], w)
-			dst = append(dst, written[:n]...)
-		default:
-			dst = append(dst, c)
 		}
+		var written [word]byte
+		w, n := escape(c)
+		binary.LittleEndian.PutUint64(written[:], w)
+		dst = append(dst, written[:n]...)
 		s = s[1:]
 	}
 	return append(dst, '"')
@@ -83,12 +89,17 @@ func special(w uint64) uint64 {
 // stands for it.
 const letters = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"
 
-// escape returns what is written for a control character, a quote or a
-// backslash, as a little-endian word, and its length.
+// backslashed has a 1 for each printable character that a backslash goes before.
+var backslashed = [utf8.RuneSelf]uint8{'"': 1, '\\': 1}
+
+// escape returns what is written for an ASCII character, as a little-endian
+// word, and its length. It does without branches for the printable ones: in
+// JSON, which is half quotes, they would often be wrong.
 func escape(c byte) (w uint64, n int) {
 	const digits = "0123456789abcdef"
 	if c >= ' ' {
-		return '\\' | uint64(c)<<8, 2
+		k := backslashed[c&0x7F]
+		return uint64(c)<<(8*k) | '\\'*uint64(k), 1 + int(k)
 	}
 	if letter := letters[c]; letter != 'u' {
 		return '\\' | uint64(letter)<<8, 2

@@ -556,6 +556,7 @@ func (c *conn) writeLoop() {
 		c.mu.Lock()
 		c.settle(f)
 		c.mu.Unlock()
+		c.splices.recycle(f.data)
 		if f.done != nil {
 			close(f.done)
 		}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -19,15 +21,15 @@ import (
 const minSplice = 2 << 10
 
 // Splice is a receiving middleware that gets large results of tools past the
-// SDK's encoder. That is encoding/json, which reads each byte of a
-// json.RawMessage once for every marshaler around it, to validate and to
+// SDK's encoder. That is encoding/json, which reads each byte of
+// encoded JSON once for every marshaler around it, to validate and to
 // compact it, byte by byte: five times in all, which took longer than all the
 // rest of a call. With Splice the SDK encodes a stand-in with a mark in the
 // place of the content, so that whatever it adds to a result stays, and Write
 // puts the content there, in one pass.
 //
 // It concerns results whose content is plain text and whose structured content
-// is a json.RawMessage, which must be valid.
+// is a [jsonstr.JSON].
 func (t *Transport) Splice(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
@@ -42,7 +44,7 @@ func spliceable(r *mcp.CallToolResult) bool {
 	if r == nil || r.NeedsInput() || r.InputRequests != nil {
 		return false
 	}
-	structured, ok := r.StructuredContent.(json.RawMessage)
+	structured, ok := r.StructuredContent.(jsonstr.JSON)
 	if !ok || len(structured) == 0 {
 		return false
 	}
@@ -80,6 +82,25 @@ type splices struct {
 	prefix  string // of the marks: no text that a tool returns has it by chance
 	last    uint64
 	results map[string]*mcp.CallToolResult
+
+	// frames has memory of what was written before: a large answer would
+	// otherwise cost a garbage collection every few times.
+	frames sync.Pool
+}
+
+// buffer returns an empty buffer.
+func (s *splices) buffer() []byte {
+	if buf, ok := s.frames.Get().(*[]byte); ok {
+		return (*buf)[:0]
+	}
+	return nil
+}
+
+// recycle takes the memory of what encode has returned, and nobody uses.
+func (s *splices) recycle(buf []byte) {
+	if cap(buf) >= minSplice {
+		s.frames.Put(&buf)
+	}
 }
 
 // add returns the mark for a result.
@@ -129,8 +150,8 @@ func (s *splices) encode(resp *jsonrpc.Response) []byte {
 	if r == nil {
 		return encodeResponse(resp)
 	}
-	structured := r.StructuredContent.(json.RawMessage) // spliceable has seen to it
-	buf := make([]byte, 0, len(resp.Result)+5*len(structured)/2+64)
+	structured := r.StructuredContent.(jsonstr.JSON) // spliceable has seen to it
+	buf := slices.Grow(s.buffer(), len(resp.Result)+5*len(structured)/2+64)
 	buf = appendHead(buf, resp.ID)
 	buf = append(buf, before...)
 	for i, c := range r.Content {
@@ -143,7 +164,11 @@ func (s *splices) encode(resp *jsonrpc.Response) []byte {
 		buf = append(buf, '[')
 	}
 	buf = append(buf, `],"structuredContent":`...)
-	buf = appendLine(buf, structured)
+	if strings.Contains(string(structured), "\n") || strings.Contains(string(structured), "\r") {
+		buf = appendLine(buf, []byte(structured))
+	} else {
+		buf = append(buf, structured...)
+	}
 	buf = append(buf, after...)
 	return append(buf, '}')
 }

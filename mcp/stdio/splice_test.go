@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/yieldshell/mcp-yieldshell/mcp/jsonstr"
 )
 
 // resultOf calls the tool in a session with or without Splice, and returns the
@@ -59,16 +61,16 @@ func TestSpliceChangesNothing(t *testing.T) {
 	}
 	text := func(s string) mcp.Content { return &mcp.TextContent{Text: s} }
 	results := map[string]*mcp.CallToolResult{
-		"large":        {Content: []mcp.Content{text(string(quoted))}, StructuredContent: json.RawMessage(quoted)},
-		"error":        {Content: []mcp.Content{text(string(quoted))}, StructuredContent: json.RawMessage(quoted), IsError: true},
-		"meta":         {Meta: mcp.Meta{"a": "b"}, Content: []mcp.Content{text(string(quoted))}, StructuredContent: json.RawMessage(quoted)},
-		"two texts":    {Content: []mcp.Content{text(long), text("<")}, StructuredContent: json.RawMessage(quoted)},
-		"no text":      {Content: []mcp.Content{}, StructuredContent: json.RawMessage(quoted)},
-		"lines":        {Content: []mcp.Content{text(long)}, StructuredContent: json.RawMessage("{\n\"a\": [\r\n1]\n}")},
-		"small":        {Content: []mcp.Content{text("{}")}, StructuredContent: json.RawMessage("{}")},
+		"large":        {Content: []mcp.Content{text(string(quoted))}, StructuredContent: jsonstr.JSON(quoted)},
+		"error":        {Content: []mcp.Content{text(string(quoted))}, StructuredContent: jsonstr.JSON(quoted), IsError: true},
+		"meta":         {Meta: mcp.Meta{"a": "b"}, Content: []mcp.Content{text(string(quoted))}, StructuredContent: jsonstr.JSON(quoted)},
+		"two texts":    {Content: []mcp.Content{text(long), text("<")}, StructuredContent: jsonstr.JSON(quoted)},
+		"no text":      {Content: []mcp.Content{}, StructuredContent: jsonstr.JSON(quoted)},
+		"lines":        {Content: []mcp.Content{text(long)}, StructuredContent: jsonstr.JSON("{\n\"a\": [\r\n1]\n}")},
+		"small":        {Content: []mcp.Content{text("{}")}, StructuredContent: jsonstr.JSON("{}")},
 		"unstructured": {Content: []mcp.Content{text(long)}},
-		"annotated":    {Content: []mcp.Content{&mcp.TextContent{Text: long, Meta: mcp.Meta{"x": 1}}}, StructuredContent: json.RawMessage(quoted)},
-		"image":        {Content: []mcp.Content{&mcp.ImageContent{Data: []byte(long), MIMEType: "image/png"}}, StructuredContent: json.RawMessage(quoted)},
+		"annotated":    {Content: []mcp.Content{&mcp.TextContent{Text: long, Meta: mcp.Meta{"x": 1}}}, StructuredContent: jsonstr.JSON(quoted)},
+		"image":        {Content: []mcp.Content{&mcp.ImageContent{Data: []byte(long), MIMEType: "image/png"}}, StructuredContent: jsonstr.JSON(quoted)},
 	}
 	call := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"tool","arguments":{}%s}}` + "\n"
 	sessions := map[string]string{
@@ -98,7 +100,7 @@ func TestSpliceChangesNothing(t *testing.T) {
 func TestSpliceIsFound(t *testing.T) {
 	r := &mcp.CallToolResult{
 		Content:           []mcp.Content{&mcp.TextContent{Text: strings.Repeat("<", minSplice)}},
-		StructuredContent: json.RawMessage(`{}`),
+		StructuredContent: jsonstr.JSON(`{}`),
 	}
 	request := initLine("2025-11-25") + callLine("2", "tool", "{}")
 	if _, written := resultOf(t, true, r, request); !strings.Contains(written, "<") {

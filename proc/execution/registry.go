@@ -208,8 +208,8 @@ func (r *Registry) Get(id string) (*Execution, bool) {
 // List returns summaries, newest first: at most limit of them, and without the
 // terminal ones unless they are asked for.
 func (r *Registry) List(ctx context.Context, includeTerminal bool, limit int) []Summary {
-	var chosen []*Execution
 	r.mu.Lock()
+	chosen := make([]*Execution, 0, min(limit, len(r.order)))
 	for _, e := range slices.Backward(r.order) {
 		if len(chosen) >= limit {
 			break
