@@ -102,7 +102,7 @@ func (p *process) interrupt(ctx context.Context, pids []int) error {
 //
 // What lives on is left to Kill.
 func (p *process) press(told []int) {
-	settled, brk := time.NewTimer(promptTime), time.NewTimer(breakTime)
+	settled, brk := time.NewTimer(p.backend.promptTime), time.NewTimer(p.backend.breakTime)
 	defer settled.Stop()
 	defer brk.Stop()
 	due := false
