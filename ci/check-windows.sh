@@ -39,5 +39,9 @@ YIELDSHELL_TEST_BINARY=$(winepath -w "$built/mcp-yieldshell.exe")
 export YIELDSHELL_TEST_BINARY
 under_wine "$e2e"
 
+# Programs that a client on Linux cannot be itself.
+GOOS=windows go test -c -o "$built/e2e.exe" "$e2e"
+YIELDSHELL_TEST_HELPER=$(winepath -w "$built/e2e.exe")
+export YIELDSHELL_TEST_HELPER
 echo "== a client on Linux"
 YIELDSHELL_TEST_BINARY=$built/mcp-yieldshell.exe YIELDSHELL_TEST_EXEC=wine go test "$e2e"

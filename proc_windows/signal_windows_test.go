@@ -76,6 +76,16 @@ func TestSignalDetached(t *testing.T) {
 	c.await(proc.TreeEmpty)
 }
 
+// TestSignalBesideDetached: a process that no event can reach ends once those
+// have that Ctrl-C has reached.
+func TestSignalBesideDetached(t *testing.T) {
+	b := patient(backendFor(t))
+	c := start(t, b, proc.Spec{Command: tool("spawn", fmt.Sprint(windows.DETACHED_PROCESS)) + " & " + tool("hold")})
+	c.awaitOutput("\n", 2)
+	signalled(t, c, proc.SIGTERM)
+	c.await(proc.TreeEmpty)
+}
+
 // TestCtrlBreak: what ignores Ctrl-C, as everything does that cmd's start /b
 // has started, ends by Ctrl-Break.
 func TestCtrlBreak(t *testing.T) {
@@ -254,4 +264,19 @@ func TestSiblings(t *testing.T) {
 		}
 	}
 	hold.Kill(limited(t, bound))
+}
+
+// TestConsoleParameter: what tells a process without a console from one that
+// is not on its console yet.
+func TestConsoleParameter(t *testing.T) {
+	b := backendFor(t)
+	for flags, none := range map[uint32]bool{0: false, windows.CREATE_NO_WINDOW: false, windows.DETACHED_PROCESS: true} {
+		c := start(t, b, proc.Spec{Command: tool("spawn", fmt.Sprint(flags))})
+		c.awaitOutput("\n", 1)
+		pid := heldPIDs(t, c.output(0))[0]
+		console, err := consoleParameter(uint32(pid))
+		if err != nil || (console == 0 || console == consoleNone) != none {
+			t.Errorf("flags %#x: %#x, %v", flags, console, err)
+		}
+	}
 }
