@@ -93,8 +93,13 @@ func surviveWindows(t *testing.T, sh windowsShape, end windowsEnding) {
 	}
 	s := startWindows(t)
 	r := s.Execute(command, given)
-	if !allHold(t, s, r, sh) && end.limit == 0 {
-		t.Fatalf("the command has ended: %+v", s.Row(r.ExecutionID))
+	for try := 1; !allHold(s, r, sh) && end.limit == 0; try++ {
+		if !underWine() || try == 3 {
+			t.Fatalf("not all processes have started: %+v", s.Row(r.ExecutionID))
+		}
+		// Wine's cmd loses a child now and then when many start at once.
+		s.Call("stop", r.On(nil))
+		r = s.Execute(command, given)
 	}
 	if seen := len(mcptest.Marked(m)); seen < sh.holders && end.limit == 0 {
 		t.Errorf("%d processes are seen from outside", seen)
@@ -118,18 +123,17 @@ func surviveWindows(t *testing.T, sh windowsShape, end windowsEnding) {
 }
 
 // allHold waits until every holder of the shape is there. It reports false if
-// the execution ends before that: a busy machine may take longer than the
-// timeout.
-func allHold(t *testing.T, s *mcptest.Server, r *mcptest.Result, sh windowsShape) (there bool) {
-	t.Helper()
-	mcptest.Until(t, time.Minute, "the start of the processes", func() bool {
+// one does not come: the timeout may end the execution before, on a busy
+// machine.
+func allHold(s *mcptest.Server, r *mcptest.Result, sh windowsShape) (there bool) {
+	mcptest.Soon(time.Minute, func() bool {
 		row := s.Row(r.ExecutionID)
 		there = int(row.StdoutBytes) >= sh.holders*len(upLine)
 		if sh.nested {
 			up, err := os.ReadFile(filepath.Join(s.Dir, "up"))
 			there = err == nil && string(up) == upLine
 		}
-		return there || row.Status != "running" && !sh.over
+		return there || row.Status != "running" && len(row.Detached) == 0
 	})
 	return there
 }
