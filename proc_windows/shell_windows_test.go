@@ -315,6 +315,29 @@ func TestGitBash(t *testing.T) {
 	}
 }
 
+// TestWSL: its own messages, in UTF-16, are readable; a distribution, if there
+// is one, gets the command unaltered.
+func TestWSL(t *testing.T) {
+	b := backendFor(t)
+	if _, err := shellPath(proc.Spec{Shell: "wsl", Env: os.Environ()}); err != nil {
+		t.Skip("WSL is not installed") // never on Wine
+	}
+	_, stdout, stderr := start(t, b, proc.Spec{Command: "wsl --status"}).finish()
+	if strings.Contains(stdout+stderr, "\x00") {
+		t.Errorf("wsl --status: %q, %q", stdout, stderr)
+	}
+	code, stdout, stderr := start(t, b, proc.Spec{Shell: "wsl", Command: `printf '%s|' 'a\\b' "c\"d" $((1+1)); uname -s`}).finish()
+	if strings.Contains(stdout+stderr, "\x00") {
+		t.Errorf("%q, %q", stdout, stderr)
+	}
+	if code != 0 {
+		t.Skipf("no distribution is installed: %s%s", stdout, stderr)
+	}
+	if want := `a\\b|c"d|2|Linux` + "\n"; stdout != want {
+		t.Errorf("%q, want %q", stdout, want)
+	}
+}
+
 // TestEnvironment: variables that hide from set reach the command.
 func TestEnvironment(t *testing.T) {
 	b := backendFor(t)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 
@@ -133,16 +134,82 @@ func TestNewTitle(t *testing.T) {
 	}
 }
 
-// TestNoWindow: nothing that a command does shows a window.
+// TestNoWindow: nothing that a command does shows a window, also when the server
+// has no console itself.
 func TestNoWindow(t *testing.T) {
 	needsWindows(t, "it runs without a display here")
+	cmd := server(t, tool("hold")+" & "+tool("hold"))
+	cmd.SysProcAttr.CreationFlags = windows.DETACHED_PROCESS
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder := heldPIDs(t, line)[0]
+	shell, err := parentOf(holder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []int{cmd.Process.Pid, shell, holder} {
+		if n, err := visibleWindows(pid); err != nil || n > 0 {
+			t.Errorf("process %d shows %d windows, %v", pid, n, err)
+		}
+	}
+}
+
+// visibleWindows counts the windows on the desktop that a process is said to
+// own. A console's window counts as its first process's.
+func visibleWindows(pid int) (n int, err error) {
+	look := syscall.NewCallback(func(window windows.HWND, _ uintptr) uintptr {
+		var owner uint32
+		if _, err := windows.GetWindowThreadProcessId(window, &owner); err == nil && int(owner) == pid && windows.IsWindowVisible(window) {
+			n++
+		}
+		return 1 // go on
+	})
+	return n, windows.EnumWindows(look, nil)
+}
+
+func parentOf(pid int) (int, error) {
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return 0, err
+	}
+	defer windows.CloseHandle(h)
+	var info processBasic
+	err = windows.NtQueryInformationProcess(h, windows.ProcessBasicInformation, unsafe.Pointer(&info), uint32(unsafe.Sizeof(info)), nil)
+	return int(info.parent), err
+}
+
+// TestConsoleHost: the process that the system adds for a console, if it is in
+// the job, is not the command's.
+func TestConsoleHost(t *testing.T) {
 	b := backendFor(t)
-	_, stdout, stderr := start(t, b, proc.Spec{
-		Shell:   "powershell",
-		Command: `(Get-Process -Id $PID).MainWindowHandle.ToInt64()`,
-	}).finish()
-	if strings.TrimSpace(stdout) != "0" {
-		t.Errorf("window %q, %q", stdout, stderr)
+	c := start(t, b, proc.Spec{Command: `start /b "" ` + tool("hold")})
+	c.awaitOutput("\n", 1)
+	c.await(proc.ShellExited)
+	pids, err := c.Process.(*process).job.pids()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := 0
+	for _, pid := range pids {
+		if identify(pid).where == host {
+			hosts++
+		}
+	}
+	t.Logf("%d of %d processes of the job are hosts of consoles", hosts, len(pids))
+	on, err := c.Attached(limited(t, bound))
+	if err != nil || len(on) != 1 || len(on)+hosts != len(pids) {
+		t.Errorf("attached %+v, %v; in the job %v", on, err, pids)
 	}
 }
 

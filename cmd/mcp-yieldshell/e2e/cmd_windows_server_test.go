@@ -301,3 +301,16 @@ func TestAllowedRootsOnWindows(t *testing.T) {
 		t.Errorf("a refused command ran: %v", found)
 	}
 }
+
+// A terminal, a continuous integration runner and "start /wait" put what they
+// start into jobs of their own.
+func TestAServerBehindStart(t *testing.T) {
+	t.Parallel()
+	needWindows(t)
+	if posix {
+		t.Skip("needs a client on Windows")
+	}
+	s := mcptest.Start(t, mcptest.Options{Command: program, Wrapper: []string{"cmd", "/d", "/c", "start", "", "/b", "/wait"}})
+	completed(t, s.Execute("echo ok", nil), "ok\r\n")
+	completed(t, s.Execute("start /b cmd /d /c echo ok2", nil), "ok2\r\n")
+}
