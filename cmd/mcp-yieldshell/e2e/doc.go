@@ -13,8 +13,7 @@
 // that need a POSIX server are skipped. Those that need a server on Windows are
 // in the files that end with _windows_server_test.go; YIELDSHELL_TEST_HELPER
 // names this package's test program, built for Windows, to a client on Linux.
-// With -short, those that take longer
-// than a few seconds are.
+// With -short, those that take longer than a few seconds are skipped.
 //
 // It imports mcp/mcptest and nothing else of this module.
 package e2e
