@@ -172,7 +172,7 @@ func usage() string {
 }
 
 const usageNotes = `
-The tools: execute read write wait stop ps cleanup. An example:
+The tools: execute read write wait stop ps cleanup search. An example:
 
   mcp-yieldshell call execute '{"command": "echo hello", "side_effects": ["NONE"]}'
 

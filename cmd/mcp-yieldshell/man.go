@@ -76,6 +76,7 @@ func variables() []variable {
 		{policy.DefaultCwdVariable, "where commands start; the default is the current directory"},
 		{policy.AllowedCwdsVariable, "folders, separated by : (; on Windows), that commands must start in or below"},
 		{maxOutputBytesVariable, "the most output in one answer; the default is 20000"},
+		{tailBytesVariable, "the most of tail, which is at most a fifth of an answer's limit, 0 for none; the default is 4000"},
 		{maxBufferBytesVariable, "output kept for each stream of each execution; the default is 262144"},
 		{maxProcessesVariable, "executions that may run at once; the default is 50"},
 		{defaultYieldVariable, "default of yield_ms; 30000 if unset"},
