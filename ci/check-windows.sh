@@ -10,6 +10,13 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# At its end a run ends everything in the prefix: one at a time.
+if [ -z "${WINE_LOCKED:-}" ]; then
+	cache=${XDG_CACHE_HOME:-$HOME/.cache}
+	mkdir -p "$cache"
+	WINE_LOCKED=1 exec flock --close "$cache/mcp-yieldshell-wine.lock" ci/check-windows.sh "$@"
+fi
+
 settings=$(ci/setup-wine.sh)
 eval "$settings"
 trap 'wineserver -k || true' EXIT # whatever a failed test has left
@@ -39,5 +46,9 @@ YIELDSHELL_TEST_BINARY=$(winepath -w "$built/mcp-yieldshell.exe")
 export YIELDSHELL_TEST_BINARY
 under_wine "$e2e"
 
+# Programs that a client on Linux cannot be itself.
+GOOS=windows go test -c -o "$built/e2e.exe" "$e2e"
+YIELDSHELL_TEST_HELPER=$(winepath -w "$built/e2e.exe")
+export YIELDSHELL_TEST_HELPER
 echo "== a client on Linux"
 YIELDSHELL_TEST_BINARY=$built/mcp-yieldshell.exe YIELDSHELL_TEST_EXEC=wine go test "$e2e"

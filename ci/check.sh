@@ -1,11 +1,13 @@
 #!/bin/sh
 # Everything that a change must pass, on a Debian machine with Go:
 #
-#     ci/check.sh            install format vet lint vuln test clients
-#     ci/check.sh STEP...    some of these; quick: the short tests; windows: under
-#                            Wine; release: a snapshot of a release, and tests of
-#                            it; soak: 10 minutes of load; fuzz: each target for a
-#                            minute
+#     ci/check.sh            install format vet lint vuln test clients windows
+#     ci/check.sh STEP...    some of these; quick: the short tests; release: a
+#                            snapshot of a release, and tests of it; soak: 10
+#                            minutes of load; fuzz: each target for a minute
+#
+# windows tests for Windows, under Wine. On Windows (with Git's bash) and on
+# macOS the steps format, vet, lint and test work as well.
 #
 # It installs what it uses. Each step prints its name and how long it took.
 set -eu
@@ -14,7 +16,7 @@ cd "$(dirname "$0")/.."
 STATICCHECK=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK=golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # Each backend, and each system that shares it but has files of its own.
-VET="linux/amd64 linux/arm darwin/arm64 windows/amd64 windows/386 freebsd/amd64 openbsd/amd64 netbsd/amd64 dragonfly/amd64"
+VET="linux/amd64 linux/arm darwin/arm64 windows/amd64 windows/arm64 windows/386 freebsd/amd64 openbsd/amd64 netbsd/amd64 dragonfly/amd64"
 LINT="linux/amd64 darwin/arm64 freebsd/amd64 windows/amd64 windows/arm64 windows/386"
 
 . ci/need.sh
@@ -112,7 +114,7 @@ step_fuzz() {
 	ci/fuzz.sh 60s
 }
 
-[ $# -gt 0 ] || set -- install format vet lint vuln test clients
+[ $# -gt 0 ] || set -- install format vet lint vuln test clients windows
 for step; do
 	case $step in
 	install | format | vet | lint | vuln | test | clients | quick | windows | release | soak | fuzz) ;;

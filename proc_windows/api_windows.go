@@ -47,6 +47,17 @@ type jobAccounting struct {
 	totalTerminatedProcesses  uint32
 }
 
+// processBasic is PROCESS_BASIC_INFORMATION with addresses of another process,
+// which must not look like pointers in this one.
+type processBasic struct {
+	exitStatus uint32
+	peb        uintptr
+	affinity   uintptr
+	priority   int32
+	pid        uintptr
+	parent     uintptr
+}
+
 // callErr turns the result of a call that fails with zero into an error.
 func callErr(name string, r uintptr, err error) error {
 	if r != 0 {
@@ -97,6 +108,49 @@ func consoleProcesses() ([]uint32, error) {
 		}
 		list = make([]uint32, n+64)
 	}
+}
+
+// consoleNone is the console parameter of a process that was created with
+// DETACHED_PROCESS; on Wine it is zero, as after FreeConsole everywhere.
+const consoleNone = ^windows.Handle(0)
+
+// consoleParameter is the console that a process was created to be on, or is
+// on: a handle of its own, or a special value. It stands in the process's
+// memory (RTL_USER_PROCESS_PARAMETERS); reading it fails if the process is not
+// far enough, or too different from this one.
+func consoleParameter(pid uint32) (windows.Handle, error) {
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ, false, pid)
+	if err != nil {
+		return 0, fmt.Errorf("OpenProcess: %w", err)
+	}
+	defer windows.CloseHandle(h)
+	var info processBasic
+	if err := windows.NtQueryInformationProcess(h, windows.ProcessBasicInformation, unsafe.Pointer(&info), uint32(unsafe.Sizeof(info)), nil); err != nil {
+		return 0, fmt.Errorf("NtQueryInformationProcess: %w", err)
+	}
+	var parameters uintptr
+	at := info.peb + unsafe.Offsetof(windows.PEB{}.ProcessParameters)
+	if err := readMemory(h, at, unsafe.Pointer(&parameters), unsafe.Sizeof(parameters)); err != nil {
+		return 0, err
+	}
+	if parameters == 0 {
+		return 0, windows.ERROR_NOT_READY
+	}
+	var console windows.Handle
+	at = parameters + unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.ConsoleHandle)
+	err = readMemory(h, at, unsafe.Pointer(&console), unsafe.Sizeof(console))
+	return console, err
+}
+
+func readMemory(process windows.Handle, at uintptr, to unsafe.Pointer, size uintptr) error {
+	var n uintptr
+	if err := windows.ReadProcessMemory(process, at, (*byte)(to), size, &n); err != nil {
+		return fmt.Errorf("ReadProcessMemory: %w", err)
+	}
+	if n != size {
+		return windows.ERROR_PARTIAL_COPY
+	}
+	return nil
 }
 
 func oemCodePage() uint32 {

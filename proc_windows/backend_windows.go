@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/windows"
 
@@ -25,6 +27,10 @@ type backend struct {
 	// port receives the messages of all jobs. Its only reader is listen.
 	port   windows.Handle
 	joined chan struct{} // closed when listen has returned
+
+	// promptTime and breakTime pace the steps of a stop. They are the
+	// constants of these names but in tests of a single step.
+	promptTime, breakTime time.Duration
 
 	mu      sync.Mutex
 	last    uintptr
@@ -53,6 +59,10 @@ func New() (proc.Backend, error) {
 		outer:   enclose(),
 		port:    port,
 		joined:  make(chan struct{}),
+
+		promptTime: promptTime,
+		breakTime:  breakTime,
+
 		running: make(map[uintptr]*process),
 	}
 	go b.listen()
@@ -155,6 +165,9 @@ func (b *backend) prepare(spec proc.Spec) (order, error) {
 	if err != nil {
 		return order{}, &proc.StartError{Op: "shell", Err: err}
 	}
+	if sh.kind == proc.ShellCmd && strings.HasPrefix(dir, `\\`) {
+		return order{}, &proc.StartError{Op: "cwd", Err: fmt.Errorf("%s: %w", dir, errNetworkDir)}
+	}
 	o := order{program: sh.program, dir: dir, env: environBlock(spec.Env)}
 	if o.line, o.script, err = b.commandLine(sh, spec.Command); err != nil {
 		return order{}, &proc.StartError{Op: "command", Err: err}
@@ -164,6 +177,9 @@ func (b *backend) prepare(spec proc.Spec) (order, error) {
 
 // commandLine makes the command line, and the batch file if it takes one.
 func (b *backend) commandLine(sh shell, command string) (line, path string, err error) {
+	if sh.kind == proc.ShellCmd {
+		command = trimLines(command)
+	}
 	if sh.kind != proc.ShellCmd || !needsScript(sh.program, command) {
 		line = sh.line(command)
 		return line, "", checkLine(line)

@@ -14,8 +14,9 @@ import (
 )
 
 // helperBound is how long a helper may take. It only calls the console, but
-// the console is a process too, and may hang.
-const helperBound = 2 * time.Second
+// the console is a process too, and may hang; on a busy machine the start alone
+// can take a second.
+const helperBound = 4 * time.Second
 
 // visitConsoles lets a helper process do what the request says.
 func (b *backend) visitConsoles(ctx context.Context, req request) (reply, error) {

@@ -3,6 +3,7 @@ package procwindows
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,9 +79,13 @@ func (m *members) refresh() []int {
 	}
 	next := make(map[int]place, len(pids))
 	for _, pid := range pids {
-		k, ok := m.known[pid]
-		if !ok {
-			k = identify(pid)
+		k := m.known[pid]
+		if k.name == "" { // new, or was just being created
+			found := identify(pid)
+			k.name = found.name
+			if found.where == host {
+				k.where = host
+			}
 		}
 		next[pid] = k
 	}
@@ -92,7 +97,7 @@ func (m *members) refresh() []int {
 func identify(pid int) place {
 	path, err := imagePath(pid)
 	if err != nil {
-		return place{} // it is ending
+		return place{} // it is beginning or ending
 	}
 	k := place{name: filepath.Base(path)}
 	if strings.EqualFold(k.name, "conhost.exe") {
@@ -145,7 +150,31 @@ func (m *members) survey(ctx context.Context, pids []int) {
 	m.surveyed = time.Now()
 	m.note(r.Attached, attached)
 	m.note(r.Detached, detached)
-	m.note(r.None, detached)
+	m.note(slices.DeleteFunc(r.None, awaitsConsole), detached)
+}
+
+// youth is how old a process must be to have no console, if it was not created
+// that way.
+const youth = 3 * time.Second
+
+// awaitsConsole reports whether a process on no console may still come to its
+// own: a process that is being created gets on it by itself, which takes some
+// time on a busy machine.
+func awaitsConsole(pid int) bool {
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return true // it is ending
+	}
+	defer windows.CloseHandle(h)
+	var created, exited, kernel, user windows.Filetime
+	if err := windows.GetProcessTimes(h, &created, &exited, &kernel, &user); err != nil {
+		return true
+	}
+	if time.Since(time.Unix(0, created.Nanoseconds())) > youth {
+		return false
+	}
+	console, err := consoleParameter(uint32(pid))
+	return err != nil || console != 0 && console != consoleNone
 }
 
 func (m *members) note(pids []int, w where) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,6 +65,9 @@ func emptyDir(dir string) error {
 
 // write makes a batch file and returns its path. The caller removes it.
 func (s *scripts) write(text string) (string, error) {
+	if strings.Contains(s.temp, "%") { // cmd would look for a variable in the path
+		return "", fmt.Errorf("batch file: the folder for temporary files, %s, has a %% in its path", s.temp)
+	}
 	dir, err := s.folder()
 	if err != nil {
 		return "", fmt.Errorf("batch file: %w", err)

@@ -18,8 +18,12 @@ const (
 	maxCmdLine = 8191
 )
 
-var errPercent = errors.New(`a command for cmd that has several lines, or more than about 8000 characters, ` +
-	`runs as a batch file, where % means something else; put it on one line, or use a shell that takes it as it is: powershell, pwsh or bash`)
+var (
+	errPercent = errors.New(`a command for cmd that has several lines, or more than about 8000 characters, ` +
+		`runs as a batch file, where % means something else; put it on one line, or use a shell that takes it as it is: powershell, pwsh or bash`)
+	errCtrlZ = errors.New(`a command for cmd that has several lines runs as a batch file, which ends at a Ctrl-Z (character 26); ` +
+		`put it on one line, or use a shell that takes it as it is: powershell, pwsh or bash`)
+)
 
 // cmdLine is the command line that makes cmd run the command. With /s it
 // takes off the outer quotes and uses everything between them as it is, so
@@ -31,6 +35,9 @@ func cmdLine(program, command string) string {
 // quoteProgram makes argument 0, in which a quote cannot stand.
 func quoteProgram(path string) string { return `"` + path + `"` }
 
+// trimLines takes off line ends after the command, which mean nothing.
+func trimLines(command string) string { return strings.TrimRight(command, "\r\n") }
+
 // needsScript reports whether cmd takes the command only as a batch file: on
 // its command line it ignores all but the first line, and has a limit.
 func needsScript(program, command string) bool {
@@ -40,10 +47,13 @@ func needsScript(program, command string) bool {
 // script is the content of the batch file for a command. Lines of a batch file
 // have cmd's limit too; a caret at a line's end joins it with the next.
 func script(command string) (string, error) {
-	command = strings.TrimRight(strings.ReplaceAll(command, "\r\n", "\n"), "\r\n")
+	command = strings.ReplaceAll(trimLines(command), "\r\n", "\n")
 	command = strings.ReplaceAll(command, "\r", "\n")
-	if strings.Contains(command, "%") {
+	switch {
+	case strings.Contains(command, "%"):
 		return "", errPercent
+	case strings.Contains(command, "\x1A"):
+		return "", errCtrlZ
 	}
 	length := 0
 	for line := range strings.SplitSeq(command, "\n") {
@@ -105,9 +115,43 @@ func powerShellLiteral(s string) string {
 	return b.String()
 }
 
-// quoteArg makes one argument as the C runtime takes it apart. It is always
-// put in quotes, because the runtime of Git Bash expands wildcards in what is
-// not.
+// dialect is how a program takes its command line apart. Windows leaves that
+// to each program.
+type dialect int
+
+const (
+	dialectC     dialect = iota // the C runtime's rules, which nearly all follow
+	dialectMSYS                 // the MSYS2 and Cygwin runtimes, so Git Bash
+	dialectPOSIX                // a POSIX shell reads it: the bash.exe of WSL
+)
+
+// quote makes one argument of any text.
+func (d dialect) quote(s string) string {
+	switch d {
+	case dialectMSYS:
+		return quoteMSYS(s)
+	case dialectPOSIX:
+		return quotePOSIX(s)
+	}
+	return quoteArg(s)
+}
+
+// quoteMSYS makes one argument for a program of the MSYS2 or Cygwin runtime.
+// Within quotes, where it expands no wildcard, a backslash escapes a quote or
+// another backslash wherever they stand; not so in an argument that begins
+// like a path of Windows, which a space prevents (see build_argv in the
+// runtime's dcrt0.cc).
+func quoteMSYS(s string) string {
+	if len(s) > 1 && s[1] == ':' || strings.HasPrefix(s, `\`) {
+		s = " " + s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// quotePOSIX makes one word for a POSIX shell.
+func quotePOSIX(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// quoteArg makes one argument as the C runtime takes it apart.
 func quoteArg(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

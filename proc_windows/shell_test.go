@@ -40,6 +40,7 @@ func TestScript(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"echo a\necho b", "@echo off\r\necho a\r\necho b\r\n"},
 		{"echo a\r\necho b\r\n", "@echo off\r\necho a\r\necho b\r\n"},
+		{"echo a\recho b\n\r\n", "@echo off\r\necho a\r\necho b\r\n"},
 		{"echo ä\necho b", "@echo off\r\n@chcp 65001 >nul\r\necho ä\r\necho b\r\n"},
 	} {
 		if got, err := script(c.in); err != nil || got != c.want {
@@ -55,6 +56,7 @@ func TestScript(t *testing.T) {
 		want error
 	}{
 		{"echo %PATH%\necho", errPercent},
+		{"echo a\x1A\necho b", errCtrlZ},
 		{"x" + long, proc.ErrTooLong},
 		{long + "^\nx", proc.ErrTooLong}, // one line for cmd
 	} {
@@ -128,6 +130,73 @@ func unquoteArg(t *testing.T, s string) string {
 		t.Fatalf("%q: the quotes do not end", s)
 	}
 	return b.String()
+}
+
+// TestQuoteMSYS: what the runtime of Git Bash makes of it is in FuzzQuoteMSYS
+// and, with a real one, in TestGitBash.
+func TestQuoteMSYS(t *testing.T) {
+	for in, want := range map[string]string{
+		`a b`:         `"a b"`,
+		`a"b`:         `"a\"b"`,
+		`a\b\\c`:      `"a\\b\\\\c"`,
+		`a\`:          `"a\\"`,
+		`\ls \x`:      `" \\ls \\x"`,
+		`'x' * $y`:    `"'x' * $y"`,
+		`C:\x\y -z`:   `" C:\\x\\y -z"`,
+		`\\srv\x y`:   `" \\\\srv\\x y"`,
+		"a\nb":        "\"a\nb\"",
+		`@file`:       `"@file"`,
+		`{a,b} ~ [c]`: `"{a,b} ~ [c]"`,
+	} {
+		if got := quoteMSYS(in); got != want {
+			t.Errorf("%s gave %s, want %s", in, got, want)
+		}
+	}
+}
+
+func FuzzQuoteMSYS(f *testing.F) {
+	for _, s := range []string{`a\\"b\`, `\\x`, `C:\`, `"`, `\`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := unquoteMSYS(t, quoteMSYS(s))
+		if got != s && got != " "+s {
+			t.Errorf("%q came back as %q", s, got)
+		}
+	})
+}
+
+// unquoteMSYS takes one quoted argument apart as globify of the MSYS2 and
+// Cygwin runtimes does; Cygwin's leaves backslashes alone in what begins like a
+// path, which is why nothing may.
+func unquoteMSYS(t *testing.T, s string) string {
+	s, ok := strings.CutPrefix(s, `"`)
+	if !ok || len(s) > 1 && s[0] != ' ' && s[1] == ':' || strings.HasPrefix(s, `\\`) {
+		t.Fatalf("%q: no quotes, or like a path", s)
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			if i != len(s)-1 {
+				t.Fatalf("%q: text after the quotes", s)
+			}
+			return b.String()
+		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == '\\' || s[i+1] == '"'):
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	t.Fatalf("%q: the quotes do not end", s)
+	return ""
+}
+
+func TestQuotePOSIX(t *testing.T) {
+	for in, want := range map[string]string{`a "b" $c \`: `'a "b" $c \'`, `it's`: `'it'\''s'`} {
+		if got := quotePOSIX(in); got != want {
+			t.Errorf("%s gave %s, want %s", in, got, want)
+		}
+	}
 }
 
 func TestPowerShellLiteral(t *testing.T) {

@@ -18,7 +18,9 @@ import (
 type shell struct {
 	program string // absolute path
 	kind    proc.ShellKind
-	wsl     bool
+	dialect dialect
+	// inside is what comes before -c: the program that wsl.exe starts.
+	inside string
 }
 
 // line is the command line that runs the command.
@@ -28,10 +30,8 @@ func (s shell) line(command string) string {
 		return cmdLine(s.program, command)
 	case s.kind == proc.ShellPowerShell:
 		return quoteProgram(s.program) + " -NoLogo -NoProfile -NonInteractive -Command " + quoteArg(powerShellScript(command))
-	case s.wsl:
-		return quoteProgram(s.program) + " -e bash -c " + quoteArg(proc.GuardDash(command))
 	}
-	return quoteProgram(s.program) + " -c " + quoteArg(proc.GuardDash(command))
+	return quoteProgram(s.program) + s.inside + " -c " + s.dialect.quote(proc.GuardDash(command))
 }
 
 // findShell finds the program that Spec.Shell means.
@@ -43,8 +43,37 @@ func findShell(spec proc.Spec) (shell, error) {
 	if isBatch(path) {
 		return shell{}, fmt.Errorf("%s is a batch file, which cannot take a command unaltered; use cmd and call it there", path)
 	}
-	base := strings.ToLower(strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe"))
-	return shell{program: path, kind: proc.KindOfShell(path), wsl: base == "wsl"}, nil
+	s := shell{program: path, kind: proc.KindOfShell(path)}
+	switch name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe"); {
+	case name == "wsl":
+		s.inside = " -e bash"
+	case name == "bash" && isWSLs(filepath.Dir(path)):
+		s.dialect = dialectPOSIX
+	case isMSYS(path):
+		s.dialect = dialectMSYS
+	}
+	return s, nil
+}
+
+// isMSYS reports whether a program belongs to the MSYS2 or Cygwin runtime, or
+// is a launcher of Git for Windows, which passes its command line on to one
+// that does.
+func isMSYS(program string) bool {
+	dir := filepath.Dir(program)
+	for _, home := range []string{dir, filepath.Join(filepath.Dir(dir), "usr", "bin")} {
+		for _, runtime := range []string{"msys-2.0.dll", "cygwin1.dll"} {
+			if isFile(filepath.Join(home, runtime)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isWSLs reports whether the bash.exe of a folder is WSL's.
+func isWSLs(dir string) bool {
+	windir, err := windows.GetSystemWindowsDirectory()
+	return err == nil && within(dir, windir) || strings.EqualFold(filepath.Base(filepath.Clean(dir)), "WindowsApps")
 }
 
 func shellPath(spec proc.Spec) (string, error) {
@@ -125,13 +154,7 @@ func isFile(path string) bool {
 // bash.exe of the system folder and of WindowsApps is WSL's, where neither the
 // paths nor the environment are what the caller means.
 func findBash(env []string) (string, error) {
-	windir, err := windows.GetSystemWindowsDirectory()
-	if err != nil {
-		return "", fmt.Errorf("GetSystemWindowsDirectory: %w", err)
-	}
-	notWSL := func(dir string) bool {
-		return !within(dir, windir) && !strings.EqualFold(filepath.Base(filepath.Clean(dir)), "WindowsApps")
-	}
+	notWSL := func(dir string) bool { return !isWSLs(dir) }
 	if path, err := searchPath("bash.exe", env, notWSL); err == nil {
 		return path, nil
 	}
@@ -207,6 +230,9 @@ func checkText(spec proc.Spec) error {
 // with room for a backslash and a NUL, whatever the registry says about long
 // paths.
 const maxDir = windows.MAX_PATH - 2
+
+// errNetworkDir: cmd would say so and start in the system's folder instead.
+var errNetworkDir = errors.New(`cmd cannot start in a network path; use a drive letter that is mapped to it, or another shell, such as powershell`)
 
 // usableDir turns the directory into a form that CreateProcess takes, or says
 // why it cannot be used.

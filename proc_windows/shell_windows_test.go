@@ -66,6 +66,13 @@ func TestCmdLines(t *testing.T) {
 	if code != 7 {
 		t.Errorf("exit code %d of the last line, want 7", code)
 	}
+	c := start(t, b, proc.Spec{Command: "echo %ComSpec%\r\n"})
+	if c.Process.(*process).script != "" {
+		t.Error("a batch file for one line")
+	}
+	if _, stdout, _ := c.finish(); !strings.EqualFold(stdout, os.Getenv("ComSpec")+"\r\n") {
+		t.Errorf("one line with its end: %q", stdout)
+	}
 }
 
 // TestCmdLinesUTF8: batch files hold any text.
@@ -85,6 +92,7 @@ func TestCmdRefused(t *testing.T) {
 		is            error
 	}{
 		{"echo a\necho %PATH%", "powershell", errPercent},
+		{"echo a\x1A\necho b", "powershell", errCtrlZ},
 		{strings.Repeat("x", 9000), "8191", proc.ErrTooLong},
 		{"echo\necho " + strings.Repeat("x", 9000), "8191", proc.ErrTooLong},
 	} {
@@ -115,18 +123,53 @@ func TestBatchFileAsShell(t *testing.T) {
 
 // TestOtherShell: a shell that is not cmd gets the command as one argument.
 func TestOtherShell(t *testing.T) {
+	root := t.TempDir()
+	place := func(names ...string) string {
+		path := filepath.Join(append([]string{root}, names...)...)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	place("Git", "usr", "bin", "msys-2.0.dll")
+	place("cyg", "cygwin1.dll")
 	for _, c := range []struct{ path, command, want string }{
-		{`C:\x y\sh.exe`, `a "b" \`, `"C:\x y\sh.exe" -c "a \"b\" \\"`},
-		{`C:\x\python.exe`, `-x`, `"C:\x\python.exe" -c " -x"`},
+		{place("x y", "sh.exe"), `a "b" \\ \`, ` -c "a \"b\" \\ \\"`},
+		{place("x", "python.exe"), `-x`, ` -c " -x"`},
+		{place("Git", "bin", "bash.exe"), `a "b" \\ \`, ` -c "a \"b\" \\\\ \\"`},
+		{place("Git", "usr", "bin", "sh.exe"), `-x \`, ` -c " -x \\"`},
+		{place("cyg", "zsh.exe"), `C:\x`, ` -c " C:\\x"`},
+		{place("WindowsApps", "bash.exe"), `echo "$x" it's`, ` -c 'echo "$x" it'\''s'`},
+		{place("system32", "wsl.exe"), `uname "-s"`, ` -e bash -c "uname \"-s\""`},
 	} {
-		s := shell{program: c.path, kind: proc.KindOfShell(c.path)}
-		if got := s.line(c.command); got != c.want {
-			t.Errorf("%s, want %s", got, c.want)
+		s, err := findShell(proc.Spec{Shell: c.path})
+		if err != nil {
+			t.Errorf("%s: %v", c.path, err)
+			continue
+		}
+		if got, want := s.line(c.command), quoteProgram(c.path)+c.want; got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	s := shell{program: `C:\Windows\System32\wsl.exe`, wsl: true}
-	if got, want := s.line("uname -s"), `"C:\Windows\System32\wsl.exe" -e bash -c "uname -s"`; got != want {
-		t.Errorf("%s, want %s", got, want)
+}
+
+// TestNetworkDir: cmd would start in the system's folder instead.
+func TestNetworkDir(t *testing.T) {
+	b := backendFor(t)
+	dir := `\\localhost\C$\`
+	if onWine() {
+		dir = `\\?\unix\`
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("there is no network path to test with: %v", err)
+	}
+	_, err := b.Start(proc.Spec{Command: "cd", Dir: dir, Env: os.Environ()})
+	var se *proc.StartError
+	if !errors.As(err, &se) || se.Op != "cwd" || !errors.Is(err, errNetworkDir) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -241,7 +284,11 @@ func TestPowerShell(t *testing.T) {
 			{"process { 'q' }", "q\r\n", 0},
 			{`'äé€日' + "it's ‘q’ $(1+1)"`, "äé€日it's ‘q’ 2\r\n", 0},
 		} {
-			code, stdout, stderr := start(t, b, proc.Spec{Shell: sh, Command: c.command}).finish()
+			p := start(t, b, proc.Spec{Shell: sh, Command: c.command})
+			code := p.await(proc.ShellExited).Exit.Code // with its stdin open
+			p.await(proc.TreeEmpty)
+			p.pumps.Wait()
+			stdout, stderr := p.output(0), p.output(1)
 			if code != c.code || stdout != c.stdout || strings.Contains(stderr, "CLIXML") {
 				t.Errorf("%s: %s: code %d, stdout %q, stderr %q; want %d, %q", sh, c.command, code, stdout, stderr, c.code, c.stdout)
 			}
@@ -255,14 +302,39 @@ func TestGitBash(t *testing.T) {
 		t.Skip("Git for Windows is not installed")
 	}
 	for command, want := range map[string]string{
-		`echo "a  b" 'c"d' \\ $((1+1))`: "a  b c\"d \\ 2\n",
-		"echo one\necho 'two *'":        "one\ntwo *\n",
-		`-x; echo -n`:                   "",
+		`echo "a  b" 'c"d' \\ $((1+1))`:      "a  b c\"d \\ 2\n",
+		`printf '%s|' 'a\b' 'c\\d' "e\"f\\"`: `a\b|c\\d|e"f\|`,
+		"echo one\necho 'two *'":             "one\ntwo *\n",
+		`-x; echo -n`:                        "",
+		`C:\none 2>&1 | grep -c C:none`:      "1\n",
 	} {
 		_, stdout, stderr := start(t, b, proc.Spec{Shell: "bash", Command: command}).finish()
 		if stdout != want {
 			t.Errorf("%s: %q, %q; want %q", command, stdout, stderr, want)
 		}
+	}
+}
+
+// TestWSL: its own messages, in UTF-16, are readable; a distribution, if there
+// is one, gets the command unaltered.
+func TestWSL(t *testing.T) {
+	b := backendFor(t)
+	if _, err := shellPath(proc.Spec{Shell: "wsl", Env: os.Environ()}); err != nil {
+		t.Skip("WSL is not installed") // never on Wine
+	}
+	_, stdout, stderr := start(t, b, proc.Spec{Command: "wsl --status"}).finish()
+	if strings.Contains(stdout+stderr, "\x00") {
+		t.Errorf("wsl --status: %q, %q", stdout, stderr)
+	}
+	code, stdout, stderr := start(t, b, proc.Spec{Shell: "wsl", Command: `printf '%s|' 'a\\b' "c\"d" $((1+1)); uname -s`}).finish()
+	if strings.Contains(stdout+stderr, "\x00") {
+		t.Errorf("%q, %q", stdout, stderr)
+	}
+	if code != 0 {
+		t.Skipf("no distribution is installed: %s%s", stdout, stderr)
+	}
+	if want := `a\\b|c"d|2|Linux` + "\n"; stdout != want {
+		t.Errorf("%q, want %q", stdout, want)
 	}
 }
 

@@ -47,10 +47,11 @@ func (p *process) Signal(ctx context.Context, s proc.Signal) (proc.SignalReport,
 	if s == proc.SIGKILL {
 		return proc.SignalReport{Reached: len(pids)}, p.job.terminate(1)
 	}
-	if err := p.interrupt(ctx, pids); err != nil {
+	told, err := p.interrupt(ctx, pids)
+	if err != nil {
 		return proc.SignalReport{}, err
 	}
-	p.startPressing(pids)
+	p.startPressing(told)
 	return proc.SignalReport{Reached: len(pids)}, nil
 }
 
@@ -77,24 +78,25 @@ func (p *process) send(ctx context.Context, event uint32, pids []int) (reply, er
 	return p.backend.visitConsoles(ctx, request{Send: true, Event: event, Title: p.title, Shell: p.pid, PIDs: pids})
 }
 
-// interrupt sends Ctrl-C to the processes, and ends those that no event can
-// reach if that is all of them. Where some have a console, they may be about to
-// end the others in good order.
-func (p *process) interrupt(ctx context.Context, pids []int) error {
+// interrupt sends Ctrl-C to the processes, and returns those that it reached.
+// If there are none, it ends those that no event can reach; otherwise the ones
+// that it reached may be about to end the others in good order.
+func (p *process) interrupt(ctx context.Context, pids []int) (reached []int, err error) {
 	r, err := p.send(ctx, windows.CTRL_C_EVENT, pids)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(r.Reached) == 0 {
 		p.endEach(r.None)
 	}
-	return nil
+	return r.Reached, nil
 }
 
 // press follows Ctrl-C, which was sent to the processes in told, up:
 //
 //   - Once all of these have ended, what they have started meanwhile gets
-//     Ctrl-C as well. Before that it does not: it may be part of their end.
+//     Ctrl-C as well, and what has no console is ended. Before that it is not:
+//     it may be part of their end.
 //   - A cmd that runs a batch file answers Ctrl-C with a question on its
 //     stdin that nobody will answer. Once nothing else is left, it is ended.
 //   - After breakTime Ctrl-Break is sent, for those that ignore Ctrl-C, and
@@ -102,7 +104,7 @@ func (p *process) interrupt(ctx context.Context, pids []int) error {
 //
 // What lives on is left to Kill.
 func (p *process) press(told []int) {
-	settled, brk := time.NewTimer(promptTime), time.NewTimer(breakTime)
+	settled, brk := time.NewTimer(p.backend.promptTime), time.NewTimer(p.backend.breakTime)
 	defer settled.Stop()
 	defer brk.Stop()
 	due := false
@@ -138,10 +140,11 @@ func (p *process) pressOn(told []int) []int {
 	if slices.ContainsFunc(pids, func(pid int) bool { return slices.Contains(told, pid) }) {
 		return told
 	}
-	if err := p.interrupt(p.alive, pids); err != nil {
+	reached, err := p.interrupt(p.alive, pids)
+	if err != nil {
 		return told
 	}
-	return append(told, pids...)
+	return append(told, reached...)
 }
 
 func (p *process) sendBreak() {

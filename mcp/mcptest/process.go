@@ -42,7 +42,7 @@ func WaitGone(t testing.TB, bound time.Duration, pids ...int) {
 func WaitUnmarked(t testing.TB, bound time.Duration, marker string) {
 	t.Helper()
 	deadline := time.Now().Add(bound)
-	for {
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		left := Marked(marker)
 		if len(left) == 0 {
 			return
@@ -51,7 +51,7 @@ func WaitUnmarked(t testing.TB, bound time.Duration, marker string) {
 			t.Errorf("%d marked processes are still alive after %v: %s", len(left), bound, describe(left))
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
 

@@ -294,11 +294,20 @@ func (s *Server) Row(executionID string) Row {
 // it does not within the bound. It is for what no event announces.
 func Until(t testing.TB, bound time.Duration, what string, holds func() bool) {
 	t.Helper()
+	if !Soon(bound, holds) {
+		t.Fatalf("%s: not within %v", what, bound)
+	}
+}
+
+// Soon asks again and again until the condition holds, and reports false if it
+// does not within the bound.
+func Soon(bound time.Duration, holds func() bool) bool {
 	deadline := time.Now().Add(bound)
 	for pause := time.Millisecond; !holds(); pause = min(2*pause, 50*time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, bound)
+			return false
 		}
 		time.Sleep(pause)
 	}
+	return true
 }

@@ -94,7 +94,7 @@ func (d Dirs) Resolve(cwd string) (string, error) {
 		return "", fmt.Errorf("%s %s is not inside an allowed directory (%s); the allowed roots are: %s",
 			label, quote(path), AllowedCwdsVariable, strings.Join(d.Roots, ", "))
 	}
-	return resolved, nil
+	return startPath(path, resolved), nil
 }
 
 // target returns the absolute, unresolved path that cwd asks for, and what to

@@ -36,6 +36,9 @@ func plainPath(path, resolved string) string {
 	return filepath.Clean(path)
 }
 
+// startPath is the path to start in when roots bind: where the check led.
+func startPath(_, resolved string) string { return resolved }
+
 // pathKey is what two paths to one place have in common.
 func pathKey(path string) string { return path }
 

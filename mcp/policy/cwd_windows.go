@@ -92,6 +92,29 @@ func withoutPrefix(path string) string {
 // plainPath is the absolute path to show and to start in when no roots bind.
 func plainPath(path, _ string) string { return withoutPrefix(filepath.Clean(path)) }
 
+// startPath is the path to start in when roots bind: where the check led, but
+// on the drive that path names if that is a mapped share, since cmd starts in
+// no network path.
+func startPath(path, resolved string) string {
+	drive := filepath.VolumeName(withoutPrefix(path))
+	if !strings.HasPrefix(resolved, `\\`) || !strings.HasSuffix(drive, ":") {
+		return resolved
+	}
+	share, err := resolve(drive + `\`)
+	if err != nil {
+		return resolved
+	}
+	return onDrive(drive, share, resolved)
+}
+
+// onDrive is resolved as seen on the drive that is mapped to share.
+func onDrive(drive, share, resolved string) string {
+	if !within(share, resolved) {
+		return resolved // a link led elsewhere
+	}
+	return filepath.Clean(drive + `\` + resolved[len(share):])
+}
+
 // pathKey is what two paths to one place have in common: Windows ignores case.
 func pathKey(path string) string { return strings.ToUpper(path) }
 

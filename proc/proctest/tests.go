@@ -117,7 +117,7 @@ func (s *suite) testStdinBlocked(t *testing.T) {
 	r := s.startHelper(t, "hold")
 	r.stdout.await(t, 1)
 	big := make([]byte, 4<<20)
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	n, err := r.Stdin().Write(ctx, big)
 	if n <= 0 || n >= len(big) || !errors.Is(err, context.DeadlineExceeded) {

@@ -14,6 +14,9 @@ import (
 // takes a minute or for ever.
 const prompt = 8 * time.Second
 
+// goneBound is how long anything may live after its end was asked for.
+const goneBound = 5 * time.Second
+
 func quickly(t testing.TB, what string, begun time.Time, bound time.Duration) {
 	t.Helper()
 	if took := time.Since(begun); took > bound {

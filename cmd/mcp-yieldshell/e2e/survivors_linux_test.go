@@ -12,9 +12,6 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/mcp/mcptest"
 )
 
-// goneBound is how long anything may live after its end was asked for.
-const goneBound = 5 * time.Second
-
 // shape is a command whose processes are hard to get hold of. Each of them has
 // the marker, which %[1]s stands for, on its command line. Each command first
 // writes the id of the supervisor, which is the shell's parent.
