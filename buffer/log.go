@@ -62,10 +62,14 @@ func (l *Log) Append(s Stream, p []byte) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.append(s, p)
+	l.last[s] = time.Now()
+}
+
+func (l *Log) append(s Stream, p []byte) {
 	seq := l.next
 	l.rings[s].append(p, seq)
 	l.next += uint64(len(p))
-	l.last[s] = time.Now()
 	for _, w := range l.watches {
 		w.feed(s, seq, p)
 	}
@@ -76,8 +80,12 @@ func (l *Log) Append(s Stream, p []byte) {
 func (l *Log) appendInvalid(s Stream, p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.next = l.rings[s].appendInvalid(p, l.next)
-	l.last = time.Now()
+	if len(l.watches) > 0 { // they look at it now
+		eachRepaired(p, func(part []byte) { l.append(s, part) })
+	} else {
+		l.next = l.rings[s].appendInvalid(p, l.next)
+	}
+	l.last[s] = time.Now()
 }
 
 // Latest returns the position after the newest byte, so 1 when there was none.

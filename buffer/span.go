@@ -72,15 +72,23 @@ func head(p []byte, n int) []byte {
 
 // appendRepaired is appendInvalid without spans.
 func (r *ring) appendRepaired(p []byte, pos uint64) uint64 {
+	eachRepaired(p, func(part []byte) {
+		r.append(part, pos)
+		pos += uint64(len(part))
+	})
+	return pos
+}
+
+// eachRepaired calls f with parts of what p is once it is repaired. They are
+// valid until f returns.
+func eachRepaired(p []byte, f func(part []byte)) {
 	buf := scratch.Get().(*[scratchSize]byte)
 	defer scratch.Put(buf)
 	for len(p) > 0 {
 		written, read := repair(buf[:], p)
-		r.append(buf[:written], pos)
-		pos += uint64(written)
+		f(buf[:written])
 		p = p[read:]
 	}
-	return pos
 }
 
 // appendSpans makes spans of p, which is a batch at most, and returns how long

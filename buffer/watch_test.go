@@ -336,3 +336,28 @@ func BenchmarkAppend(b *testing.B) {
 		})
 	}
 }
+
+// A watch sees noise as it will be read, and each match in it.
+func TestWatchSeesRepairedOutput(t *testing.T) {
+	l := NewLog(64 << 10)
+	w := NewWriter(l, Stdout, nil)
+	noise := strings.Repeat("\xff\xfe a \x80", 4000)
+	w.Write([]byte(noise)) // kept as it came
+	watch := l.Watch(regex(t, `\x{FFFD}ready\x{FFFD}`), 1, Both)
+	defer watch.Stop()
+	w.Write([]byte(noise))
+	if watch.has() {
+		t.Fatal("found before it came")
+	}
+	w.Write([]byte(noise + "\xffready\xff\n" + noise))
+	if !watch.has() {
+		t.Fatal("not found")
+	}
+	m := watch.Match()
+	if m.Text != "\uFFFDready\uFFFD" {
+		t.Errorf("%+v", m)
+	}
+	if p := l.Page(m.Next-uint64(len(m.Text)), len(m.Text), Both); p.Stdout != m.Text {
+		t.Errorf("at its position is %q", p.Stdout)
+	}
+}

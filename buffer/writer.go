@@ -90,13 +90,7 @@ func (w *Writer) body(p []byte) {
 		w.log.appendInvalid(w.stream, p)
 		return
 	}
-	buf := scratch.Get().(*[scratchSize]byte)
-	defer scratch.Put(buf)
-	for len(p) > 0 {
-		written, read := repair(buf[:], p)
-		w.text(buf[:written])
-		p = p[read:]
-	}
+	eachRepaired(p, w.text)
 }
 
 // text takes in valid text of whole characters.

@@ -68,7 +68,7 @@ func problemOf(a answer) string {
 	var shape struct {
 		Error string `json:"error"`
 	}
-	_ = json.Unmarshal(render(a), &shape) // it is JSON, whatever else it may be
+	_ = json.Unmarshal([]byte(render(a)), &shape) // it is JSON, whatever else it may be
 	return shape.Error
 }
 

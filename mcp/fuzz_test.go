@@ -43,7 +43,7 @@ func FuzzTools(f *testing.F) {
 			if took := time.Since(begun); took > RequestCeiling {
 				t.Errorf("%s took %v", name, took)
 			}
-			text := render(a)
+			text := []byte(render(a))
 			if plain := must(encode(a)); !bytes.Equal(text, plain) {
 				t.Fatalf("%s was written as %s, and is %s", name, text, plain)
 			}

@@ -118,7 +118,7 @@ func (m *serverModel) call(tool string, arguments args) reply {
 	a := m.bench.config.callers()[tool].answer(m.bench.t.Context(), raw)
 	var r reply
 	var value any
-	text := render(a)
+	text := []byte(render(a))
 	if err := json.Unmarshal(text, &r); err != nil {
 		m.t.Fatalf("%s %s: %v in %s", tool, raw, err, text)
 	}
