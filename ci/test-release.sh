@@ -13,6 +13,8 @@ cd "$(dirname "$0")/.."
 dist=$(cd "$1" && pwd)
 version=$2
 commit=$(git rev-parse HEAD)
+pypi=${PYPI_NAME:-mcp-yieldshell}
+npm=${NPM_NAME:-mcp-yieldshell}
 
 UV=0.13.8
 MCPB=2.1.2
@@ -142,21 +144,21 @@ done
 story "Python: uv tool, uvx and pip"
 wheel=$(echo "$dist"/pypi/*"$machine"*.whl)
 release=$(basename "$wheel" | cut -d- -f2)
-UV_TOOL_DIR=$work/tools UV_TOOL_BIN_DIR=$work/bin "$uv" tool install -q --no-index --find-links "$dist/pypi" "mcp-yieldshell==$release"
+UV_TOOL_DIR=$work/tools UV_TOOL_BIN_DIR=$work/bin "$uv" tool install -q --no-index --find-links "$dist/pypi" "$pypi==$release"
 works "$work/bin/mcp-yieldshell"
-works "$uv" tool run -q --no-index --find-links "$dist/pypi" --from "mcp-yieldshell==$release" mcp-yieldshell
+works "$uv" tool run -q --no-index --find-links "$dist/pypi" --from "$pypi==$release" mcp-yieldshell
 python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install -q --disable-pip-version-check --no-index --find-links "$dist/pypi" "mcp-yieldshell==$release"
+"$work/venv/bin/pip" install -q --disable-pip-version-check --no-index --find-links "$dist/pypi" "$pypi==$release"
 works "$work/venv/bin/mcp-yieldshell"
-"$work/venv/bin/pip" uninstall -q -y mcp-yieldshell
+"$work/venv/bin/pip" uninstall -q -y "$pypi"
 [ ! -e "$work/venv/bin/mcp-yieldshell" ] || fail "pip left the binary behind"
 
 story "npm"
 mkdir "$work/npm"
 npm install --silent --no-fund --no-audit --offline --prefix "$work/npm" \
-	"$dist/npm/mcp-yieldshell-$version.tgz" "$dist"/npm/*-mcp-yieldshell-"$os-$node-$version".tgz
+	"$dist/npm/$(echo "${npm#@}" | tr / -)-$version.tgz" "$dist"/npm/*-"$(basename "$npm")-$os-$node-$version".tgz
 works "$work/npm/node_modules/.bin/mcp-yieldshell"
-(cd "$work/npm" && works npx --offline mcp-yieldshell)
+(cd "$work/npm" && works npx --offline "$npm")
 
 story "MCP bundles"
 bundles=0
