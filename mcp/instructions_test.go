@@ -11,10 +11,10 @@ import (
 // the model is told so, and only there.
 func TestInstructionsClaimNoMore(t *testing.T) {
 	const caveat = "does not let the server follow every process"
-	if s := instructions(proc.Guarantees{Tree: true}); strings.Contains(s, caveat) {
+	if s := (Config{Guarantees: proc.Guarantees{Tree: true}}).instructions(); strings.Contains(s, caveat) {
 		t.Errorf("a needless caveat in %q", s)
 	}
-	s := instructions(proc.Guarantees{})
+	s := Config{}.instructions()
 	if !strings.Contains(s, caveat) {
 		t.Errorf("no caveat in %q", s)
 	}

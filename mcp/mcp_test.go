@@ -63,6 +63,7 @@ func newBench(t *testing.T, scripts ...func(*fake.Process)) *bench {
 		Dirs:           policy.Dirs{Default: b.dir},
 		Environ:        func() []string { return []string{"PATH=/bin", "KEPT=kept"} },
 		MaxOutputBytes: 100,
+		Search:         true,
 		DefaultYield:   30 * time.Second,
 		MaxYield:       300 * time.Second,
 		DefaultTimeout: time.Hour,

@@ -46,6 +46,9 @@ type Config struct {
 	// TailBytes bounds the newest lines that a capped answer has in addition;
 	// zero switches them off.
 	TailBytes int
+	// Search offers the tool search, which is not among those of the
+	// specification.
+	Search bool
 	// DefaultYield is yield_ms where the call has none.
 	DefaultYield time.Duration
 	// MaxYield bounds yield_ms, below the ceiling of 55 s.
@@ -75,7 +78,7 @@ type Config struct {
 // texts holds the instructions, and for each tool its description and its
 // output schema.
 //
-//go:embed instructions.md best-effort.md tools
+//go:embed instructions.md search.md best-effort.md tools
 var texts embed.FS
 
 // text returns an embedded file, which is known to exist since the package was
@@ -88,7 +91,7 @@ func text(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// NewServer returns an MCP server with the eight tools. It runs sessions on any
+// NewServer returns an MCP server with the tools. It runs sessions on any
 // transport; executions outlive sessions.
 func NewServer(c Config) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{
@@ -96,7 +99,7 @@ func NewServer(c Config) *sdk.Server {
 		Title:   "YieldShell MCP",
 		Version: c.Version,
 	}, &sdk.ServerOptions{
-		Instructions: instructions(c.Guarantees),
+		Instructions: c.instructions(),
 		Logger:       c.Logger,
 		// The tools never change, so no list of them is announced as changed.
 		Capabilities: &sdk.ServerCapabilities{
@@ -117,14 +120,19 @@ func NewServer(c Config) *sdk.Server {
 	register(server, t.stop())
 	register(server, t.ps())
 	register(server, t.cleanup())
-	register(server, t.search())
+	if c.Search {
+		register(server, t.search())
+	}
 	return server
 }
 
 // instructions are what a client tells the model of the server.
-func instructions(g proc.Guarantees) string {
+func (c Config) instructions() string {
 	lines := text("instructions.md")
-	if !g.Tree {
+	if c.Search {
+		lines += "\n" + text("search.md")
+	}
+	if !c.Guarantees.Tree {
 		lines += "\n" + text("best-effort.md")
 	}
 	return lines

@@ -59,6 +59,24 @@ func TestToolsGolden(t *testing.T) {
 	}
 }
 
+// TestSearchIsOfferedWhereItIsWanted: a client that was set up for the seven
+// tools of the specification finds those and nothing else.
+func TestSearchIsOfferedWhereItIsWanted(t *testing.T) {
+	b := newBench(t)
+	b.config.Search = false
+	client := b.connect()
+	list, err := client.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Tools) != 7 || slices.ContainsFunc(list.Tools, func(t *sdk.Tool) bool { return t.Name == "search" }) {
+		t.Errorf("%d tools", len(list.Tools))
+	}
+	if strings.Contains(client.InitializeResult().Instructions, "search it") {
+		t.Error("the instructions speak of search")
+	}
+}
+
 func TestServerIntroducesItself(t *testing.T) {
 	client := newBench(t).connect()
 	init := client.InitializeResult()

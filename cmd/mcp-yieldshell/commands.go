@@ -50,7 +50,7 @@ func commands() []command {
 				{"--json", "", "print the result as JSON"},
 				{"-", "", "in place of JSON: read it from stdin"},
 			},
-			words: []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup", "search"},
+			words: []string{"execute", "read", "write", "wait", "stop", "ps", "cleanup"},
 			run:   call,
 		},
 		{

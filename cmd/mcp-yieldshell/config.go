@@ -26,6 +26,7 @@ const (
 	defaultTimeoutVariable   = "YIELDSHELL_DEFAULT_TIMEOUT_MS"
 	processRetentionVariable = "YIELDSHELL_PROCESS_RETENTION_MS"
 	maxRetainedVariable      = "YIELDSHELL_MAX_RETAINED_PROCESSES"
+	searchVariable           = "YIELDSHELL_SEARCH"
 	logLevelVariable         = "YIELDSHELL_LOG_LEVEL"
 	logFormatVariable        = "YIELDSHELL_LOG_FORMAT"
 )
@@ -39,7 +40,7 @@ func configVariables() []string {
 		processRetentionVariable, maxRetainedVariable,
 		policy.DenyCommandVariable, policy.AllowCommandVariable, policy.RedactVariable,
 		policy.BlockedSideEffectsVariable,
-		logLevelVariable, logFormatVariable,
+		searchVariable, logLevelVariable, logFormatVariable,
 	}
 }
 
@@ -70,6 +71,8 @@ type Config struct {
 	// finds. Those too short to be hidden are among them: buffer sorts them out.
 	Secrets []buffer.Secret
 
+	// Search offers the tool search.
+	Search bool
 	// MaxOutputBytes is the default and greatest size of a response's output.
 	MaxOutputBytes int
 	// TailBytes is the greatest size of the newest lines that a capped response
@@ -142,6 +145,7 @@ func readConfig(getenv func(string) (string, bool), environ []string) (Config, *
 	c.Blocked, err = policy.ParseBlocklist(l.text(policy.BlockedSideEffectsVariable))
 	l.fail(policy.BlockedSideEffectsVariable, err)
 	l.commands(&c)
+	c.Search = l.search()
 	c.Redact = l.expression(policy.RedactVariable)
 	for name, value := range policy.EnvVariables(environ) {
 		if c.sensitive(name) {
@@ -290,6 +294,20 @@ func (l *loader) logLevel() hclog.Level {
 	}
 	l.fail(logLevelVariable, fmt.Errorf("%s is %s; it must be trace, debug, info, warn, error or off", logLevelVariable, shown(value)))
 	return hclog.Warn
+}
+
+// search is off by default: clients that were set up for the seven tools of the
+// specification find those and nothing else.
+func (l *loader) search() bool {
+	value := l.text(searchVariable)
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "on":
+		return true
+	case "", "off":
+		return false
+	}
+	l.fail(searchVariable, fmt.Errorf("%s is %s; it must be on or off", searchVariable, shown(value)))
+	return false
 }
 
 func (l *loader) logJSON() bool {

@@ -198,6 +198,7 @@ func TestErrors(t *testing.T) {
 		"MCP_YIELDSHELL_BLOCKED_SIDE_EFFECTS": "deletes_files",
 		"YIELDSHELL_LOG_LEVEL":                "loud",
 		"YIELDSHELL_LOG_FORMAT":               "xml\n",
+		"YIELDSHELL_SEARCH":                   "maybe",
 	} {
 		_, err := load(map[string]string{variable: value})
 		if err == nil {

@@ -50,9 +50,17 @@ func (c Config) effects(isSet func(variable string) bool) map[string]string {
 		policy.AllowCommandVariable:       either(isSet(policy.AllowCommandVariable), "commands that do not match are refused", "every command is allowed that is not denied"),
 		policy.RedactVariable:             c.redactEffect(),
 		policy.BlockedSideEffectsVariable: c.blockedEffect(),
+		searchVariable:                    c.searchEffect(),
 		logLevelVariable:                  fmt.Sprintf("the log has messages from %q on", c.LogLevel),
 		logFormatVariable:                 c.logFormatEffect(),
 	}
+}
+
+func (c Config) searchEffect() string {
+	if c.Search {
+		return "clients are offered the tool search as well"
+	}
+	return "clients are offered the seven tools without search"
 }
 
 func (c Config) defaultCwdEffect() string {

@@ -90,6 +90,7 @@ func variables() []variable {
 		{policy.AllowCommandVariable, "if set, others than those that match this expression are refused"},
 		{policy.RedactVariable, "variables whose values (8 characters and more) are hidden in output"},
 		{policy.BlockedSideEffectsVariable, "categories of side effects that are refused, separated by commas; , for none"},
+		{searchVariable, "on offers the tool search; the default is off"},
 		{logLevelVariable, "level of the log on stderr: trace, debug, info, warn (the default), error or off"},
 		{logFormatVariable, "format of the log: text (the default) or json"},
 	}

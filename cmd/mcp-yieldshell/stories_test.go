@@ -101,7 +101,7 @@ func (p *player) begin() {
 	server := exec.Command(self)
 	server.Args[0] = "mcp-yieldshell" // TestMain looks at it
 	server.Dir = p.dir
-	server.Env = append(os.Environ(), "MCP_YIELDSHELL_BLOCKED_SIDE_EFFECTS=KILLS_AGENT_PROCESS")
+	server.Env = append(os.Environ(), "MCP_YIELDSHELL_BLOCKED_SIDE_EFFECTS=KILLS_AGENT_PROCESS", searchVariable+"=on")
 	server.Stderr = os.Stderr
 	client := sdk.NewClient(&sdk.Implementation{Name: "stories"}, nil)
 	p.session, err = client.Connect(p.t.Context(), &sdk.CommandTransport{Command: server, TerminateDuration: 30 * time.Second}, nil)

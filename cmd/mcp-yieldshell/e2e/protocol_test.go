@@ -13,7 +13,8 @@ import (
 
 func TestTheTools(t *testing.T) {
 	t.Parallel()
-	s := startAny(t)
+	eq(t, "tools without search", len(startAny(t).Tools()), 7)
+	s := startAny(t, searching)
 	want := map[string]struct{ required, optional string }{
 		"execute": {"command side_effects", "cwd env shell stdin close_stdin name yield_ms yield_until_output yield_until_port timeout_ms max_output_bytes"},
 		"read":    {"execution_id", "since_seq max_output_bytes streams tail_lines"},

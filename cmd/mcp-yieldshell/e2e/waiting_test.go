@@ -293,9 +293,12 @@ func TestTheEndOfALongOutput(t *testing.T) {
 	}
 }
 
+// searching is the variable that offers search.
+const searching = "YIELDSHELL_SEARCH=on"
+
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := start(t, searching)
 	r := s.Execute("for i in 1 2 3 4 5; do seq 1 1000; sleep 0.1; echo \"error: number $i\" >&2; sleep 0.1; done; echo last", args{"yield_ms": 0})
 	s.Call("wait", r.On(nil))
 	first := s.Call("search", r.On(args{"pattern": "^error: (.*)$", "limit": 2}))
@@ -326,7 +329,7 @@ func TestSearch(t *testing.T) {
 
 func TestWhatIsWaitedForIsRedacted(t *testing.T) {
 	t.Parallel()
-	s := start(t, "YIELDSHELL_REDACT_ENV_REGEX=TOKEN", "MY_TOKEN=hunter2hunter2")
+	s := start(t, searching, "YIELDSHELL_REDACT_ENV_REGEX=TOKEN", "MY_TOKEN=hunter2hunter2")
 	r := s.Execute("echo token is $MY_TOKEN now; exec sleep 1000", args{"yield_until_output": "token is .* now"})
 	eq(t, "line", r.Match.Line, "token is [REDACTED:MY_TOKEN] now")
 	eq(t, "text", r.Match.Text, r.Match.Line)
@@ -350,7 +353,7 @@ func TestWaitsEndWithTheServer(t *testing.T) {
 // TestLinesOfAnySystem: $ is before a carriage return, too.
 func TestLinesOfAnySystem(t *testing.T) {
 	t.Parallel()
-	s := startAny(t)
+	s := startAny(t, searching)
 	r := s.Execute("echo ready", args{"yield_until_output": "^ready$"})
 	eq(t, "wait_result", r.WaitResult, "output_matched")
 	eq(t, "line", r.Match.Line, "ready")
