@@ -135,7 +135,7 @@ func TestCompletions(t *testing.T) {
 
 // askBash calls the function as bash does, in the bash of the test's machine.
 func askBash(t *testing.T, file, line string) string {
-	return output(t, "bash", "--norc", "-c", `
+	return outputOf(t, "bash", "--norc", "-c", `
 		set -u
 		. "$1"
 		read -ra COMP_WORDS <<<"$2"
@@ -148,7 +148,7 @@ func askBash(t *testing.T, file, line string) string {
 // askZsh runs the function with a _describe that prints what it is given: the
 // real one works only in a line that is being edited.
 func askZsh(t *testing.T, file, line string) string {
-	return output(t, "zsh", "-f", "-c", `
+	return outputOf(t, "zsh", "-f", "-c", `
 		compdef() { }
 		. $1
 		words=(${=2})
@@ -166,7 +166,7 @@ func askZsh(t *testing.T, file, line string) string {
 }
 
 func askFish(t *testing.T, file, line string) string {
-	out := output(t, "fish", "--no-config", "-c", `source $argv[1]; complete -C $argv[2]`, file, line)
+	out := outputOf(t, "fish", "--no-config", "-c", `source $argv[1]; complete -C $argv[2]`, file, line)
 	var words strings.Builder
 	for line := range strings.Lines(out) {
 		word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
@@ -176,12 +176,12 @@ func askFish(t *testing.T, file, line string) string {
 }
 
 func askPowerShell(t *testing.T, file, line string) string {
-	return output(t, "pwsh", "-NoLogo", "-NoProfile", "-NonInteractive", "-Command",
+	return outputOf(t, "pwsh", "-NoLogo", "-NoProfile", "-NonInteractive", "-Command",
 		`Get-Content -Raw '`+file+`' | Invoke-Expression
 		(TabExpansion2 -inputScript '`+line+`' -cursorColumn `+strconv.Itoa(len(line))+`).CompletionMatches.CompletionText`)
 }
 
-func output(t *testing.T, name string, args ...string) string {
+func outputOf(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	c := exec.Command(name, args...)
 	c.Stderr = os.Stderr
