@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -97,15 +96,6 @@ func pathFromLoginDefs(text string, root bool) string {
 		}
 	}
 	return ""
-}
-
-// textOf is a file's content, or nothing.
-func textOf(file string) string {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }
 
 // printed is what a program prints, or nothing if it fails.

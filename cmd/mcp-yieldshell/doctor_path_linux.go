@@ -19,3 +19,12 @@ func desktopPath(ctx context.Context) (path, source string) {
 	}
 	return "/usr/local/bin:/usr/bin:/bin", "the usual one"
 }
+
+// textOf is a file's content, or nothing.
+func textOf(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
