@@ -127,7 +127,7 @@ func TestNoHintAtARecordThatIsGone(t *testing.T) {
 		r := b.call("execute", runs(``))
 		e, _ := b.config.Registry.Get(r.id())
 		b.config.Registry.Cleanup(0, 0)
-		f := (&tools{b.config}).output(t.Context(), e, view{})
+		f := newTools(b.config).output(t.Context(), e, view{})
 		if !f.Capped || strings.Contains(f.Hint, r.id()) || !strings.Contains(f.Hint, "removed") {
 			t.Errorf("hint is %q", f.Hint)
 		}

@@ -113,7 +113,7 @@ func callerOf[In any](tl tool[In]) caller {
 
 // callers returns all tools by name.
 func (c Config) callers() map[string]caller {
-	t := &tools{c}
+	t := newTools(c)
 	return map[string]caller{
 		"execute": callerOf(t.execute()),
 		"read":    callerOf(t.read()),

@@ -158,9 +158,18 @@ func (t *tools) runSearch(ctx context.Context, in searchInput) answer {
 	status := e.Status()
 	ctx, cancel := context.WithTimeout(ctx, RequestCeiling)
 	defer cancel()
+	select {
+	case t.searching <- struct{}{}:
+		defer func() { <-t.searching }()
+	case <-ctx.Done():
+		return &refusal{ExecutionID: in.id, Error: fmt.Sprintf("the search was not begun: %v", context.Cause(ctx))}
+	}
 	found, err := e.Search(ctx, q)
 	if err != nil {
 		return &refusal{ExecutionID: in.id, Error: fmt.Sprintf("the search was not finished: %v", err)}
+	}
+	if !t.turn(ctx) { // after the search, which may take long: others do not wait for it
+		found.Lines = nil
 	}
 	a := &searchAnswer{
 		ExecutionID: e.ID(), Status: string(status), Matches: []finding{}, Total: int64(found.Total),
@@ -179,7 +188,7 @@ func searchHint(e *execution.Execution, in searchInput, a *searchAnswer) string 
 	if a.Evicted {
 		parts = append(parts, fmt.Sprintf("Output before position %d is no longer kept and was not searched.", a.StartSeq))
 	}
-	if a.Capped {
+	if a.Capped && len(a.Matches) > 0 {
 		last := a.Matches[len(a.Matches)-1].StartSeq
 		on := fmt.Sprintf("since_seq %d", last+1)
 		if in.order == "newest" {

@@ -112,7 +112,7 @@ func NewServer(c Config) *sdk.Server {
 	if c.Ready != nil {
 		server.AddReceivingMiddleware(onContact(c.Ready))
 	}
-	t := &tools{c}
+	t := newTools(c)
 	register(server, t.execute())
 	register(server, t.read())
 	register(server, t.write())
@@ -139,7 +139,18 @@ func (c Config) instructions() string {
 }
 
 // tools makes the tools' definitions.
-type tools struct{ Config }
+type tools struct {
+	Config
+	// searching has an element for each search that is under way or whose
+	// answer has not been made.
+	searching chan struct{}
+}
+
+// maxSearches bounds the searches that go on at a time. They only take
+// processor time, so more would end no sooner, but their findings take memory.
+const maxSearches = 2
+
+func newTools(c Config) *tools { return &tools{Config: c, searching: make(chan struct{}, maxSearches)} }
 
 // onContact calls ready after the first request that says that a client is
 // there to stay: the handshake's end, or, in protocol versions without a

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -335,4 +336,34 @@ func TestSearchTellsOfEviction(t *testing.T) {
 		r.want(t, "start_seq", 503)
 		r.contains(t, "hint", "before position 503")
 	}, prints(strings.Repeat("x", 1500)+"y\n", 0))
+}
+
+// A search goes on beside few others, and an answer that nobody waits for has no
+// findings.
+func TestSearchTakesTurns(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		id := b.call("execute", runs(``)).id()
+		lane := newTools(b.config)
+		for range maxSearches {
+			lane.searching <- struct{}{}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		search := lane.search()
+		a := search.answer(ctx, []byte(of(id, `"pattern": "o"`)))
+		if !a.failed() || !strings.Contains(problemOf(a), "not begun") {
+			t.Errorf("a search was made beside %d others: %s", maxSearches, render(a))
+		}
+		<-lane.searching
+		for range 3 { // each gives its place back
+			if a := search.answer(t.Context(), []byte(of(id, `"pattern": "o"`))); a.failed() {
+				t.Errorf("got %s", render(a))
+			}
+		}
+		b.config.Turn = func(context.Context) error { return context.Canceled }
+		r := b.call("search", of(id, `"pattern": "o"`))
+		if found, _ := r["matches"].([]any); len(found) != 0 {
+			t.Errorf("nobody waits for %v", r)
+		}
+	}, prints("one\ntwo\n", 0))
 }
