@@ -17,7 +17,7 @@ type Ending struct {
 // the order in which they ended. An unfinished last line counts. There is no
 // ending if not one line fits.
 func (l *Log) PageAndEnding(from uint64, limit, size int, sel Selection) Page {
-	page := l.Page(from, limit, sel)
+	page, left := l.page(from, limit, sel)
 	if !page.Capped || size < 1 {
 		return page
 	}
@@ -25,6 +25,9 @@ func (l *Log) PageAndEnding(from uint64, limit, size int, sel Selection) Page {
 	defer l.mu.Unlock()
 	page.Latest = l.next // the ending may be newer than the page
 	page.Ending = l.ending(page.Next, size, sel)
+	if e := page.Ending; e != nil && l.overflow != nil {
+		e.Omitted = left.since(l.selected(sel)) - uint64(len(e.Stdout)+len(e.Stderr))
+	}
 	return page
 }
 

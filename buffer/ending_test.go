@@ -110,7 +110,7 @@ func FuzzEnding(f *testing.F) {
 		total := 0
 		for i := len(lines) - 1; i >= 0; i-- {
 			o := lines[i]
-			if !sel.has(o.stream) {
+			if !sel.Has(o.stream) {
 				continue
 			}
 			if o.start < page.Next {

@@ -24,8 +24,8 @@ const (
 	OnlyStderr
 )
 
-// has reports whether the selection includes s.
-func (sel Selection) has(s Stream) bool {
+// Has reports whether the selection includes s.
+func (sel Selection) Has(s Stream) bool {
 	return sel == Both || sel == OnlyStdout && s == Stdout || sel == OnlyStderr && s == Stderr
 }
 
@@ -41,6 +41,8 @@ type Log struct {
 	last  [2]time.Time
 
 	watches []*Watch // those that wait for more output
+
+	overflow Overflow // set before the first Append; nil: what is evicted is lost
 }
 
 // NewLog returns an empty log that keeps up to capacity bytes of each stream.
@@ -60,6 +62,9 @@ func (l *Log) Append(s Stream, p []byte) {
 	if len(p) == 0 {
 		return
 	}
+	if l.overflow != nil {
+		l.overflow.Wait()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.append(s, p)
@@ -78,9 +83,12 @@ func (l *Log) append(s Stream, p []byte) {
 // appendInvalid is Append for what is not valid UTF-8 and would be with U+FFFD
 // for what is invalid in it. It ends with a whole character or an invalid byte.
 func (l *Log) appendInvalid(s Stream, p []byte) {
+	if l.overflow != nil {
+		l.overflow.Wait()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.watches) > 0 { // they look at it now
+	if len(l.watches) > 0 || l.overflow != nil { // they need it now, or all of it sooner or later
 		eachRepaired(p, func(part []byte) { l.append(s, part) })
 	} else {
 		l.next = l.rings[s].appendInvalid(p, l.next)
@@ -108,7 +116,7 @@ func (l *Log) LastAppend(sel Selection) (last time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for s, at := range l.last {
-		if sel.has(Stream(s)) && at.After(last) {
+		if sel.Has(Stream(s)) && at.After(last) {
 			last = at
 		}
 	}
@@ -118,7 +126,7 @@ func (l *Log) LastAppend(sel Selection) (last time.Time) {
 // selected returns the rings that sel names; the others are nil.
 func (l *Log) selected(sel Selection) (rings [2]*ring) {
 	for s := range l.rings {
-		if sel.has(Stream(s)) {
+		if sel.Has(Stream(s)) {
 			rings[s] = &l.rings[s]
 		}
 	}

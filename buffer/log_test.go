@@ -51,7 +51,7 @@ func (m *model) positions(match func(modelByte) bool) []uint64 {
 // chars groups the kept bytes of the selected streams into characters.
 func (m *model) chars(sel Selection) [][]uint64 {
 	var chars [][]uint64
-	for _, pos := range m.positions(func(b modelByte) bool { return sel.has(b.stream) && !b.evicted }) {
+	for _, pos := range m.positions(func(b modelByte) bool { return sel.Has(b.stream) && !b.evicted }) {
 		if utf8.RuneStart(m.bytes[pos-1].b) {
 			chars = append(chars, nil)
 		}
@@ -62,7 +62,7 @@ func (m *model) chars(sel Selection) [][]uint64 {
 
 func (m *model) evictedFrom(from uint64, sel Selection) bool {
 	for i, b := range m.bytes {
-		if b.evicted && sel.has(b.stream) && uint64(i)+1 >= from {
+		if b.evicted && sel.Has(b.stream) && uint64(i)+1 >= from {
 			return true
 		}
 	}
@@ -126,7 +126,7 @@ func (m *model) tail(lines, limit int, sel Selection) Page {
 	}
 	for s := range open { // lines whose beginning was evicted
 		gone := m.positions(func(b modelByte) bool { return b.stream == Stream(s) && b.evicted })
-		if len(gone) == 0 || !sel.has(Stream(s)) {
+		if len(gone) == 0 || !sel.Has(Stream(s)) {
 			continue
 		}
 		p.Evicted = true

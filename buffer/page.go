@@ -31,21 +31,68 @@ type Page struct {
 // A cursor below 1 is 1, one past the end is the end, and one inside a
 // character stands for the next character.
 func (l *Log) Page(from uint64, limit int, sel Selection) Page {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	page, _ := l.page(from, limit, sel)
+	return page
+}
 
+// page is Page. With an overflow it also returns how much is kept after the
+// page.
+func (l *Log) page(from uint64, limit int, sel Selection) (Page, amount) {
+	l.mu.Lock()
 	from = min(max(from, 1), l.next)
-	page := Page{Start: from, Next: l.next, Latest: l.next}
+	limit = max(1, limit)
+	if l.inMemory(from, sel) {
+		defer l.mu.Unlock()
+		return l.pageInMemory(from, limit, sel)
+	}
+	l.mu.Unlock()
+	part := l.load(from, limit, sel)
+	page := pageOf(part.rings, from, limit, part.end)
+	page.Latest = part.latest
+	page.Capped = page.Capped || part.end < part.latest
+	page.Evicted = part.evicted
+	return page, part.left.without(page)
+}
+
+// pageInMemory is page where the rings have all that there is. l.mu is held.
+func (l *Log) pageInMemory(from uint64, limit int, sel Selection) (Page, amount) {
+	rings := l.selected(sel)
+	page := pageOf(rings, from, limit, l.next)
+	page.Latest = l.next
+	for _, r := range rings {
+		page.Evicted = page.Evicted || r != nil && r.evicted >= from
+	}
+	if l.overflow == nil {
+		return page, amount{}
+	}
+	left := amount{total: totalOf(rings)}
+	for _, r := range rings {
+		if r != nil {
+			left.kept += r.total - r.seek(from)
+		}
+	}
+	return page, left.without(page)
+}
+
+// without is the amount after a page.
+func (a amount) without(page Page) amount {
+	a.kept -= uint64(len(page.Stdout) + len(page.Stderr))
+	return a
+}
+
+// pageOf returns the page from the position from on, of a log that ends at the
+// position end. The rings are those of the selected streams.
+func pageOf(rings [2]*ring, from uint64, limit int, end uint64) Page {
+	page := Page{Start: from, Next: end}
 	var walks [2]walk
-	for s, r := range l.selected(sel) {
+	for s, r := range rings {
 		if r != nil {
 			walks[s] = r.walk(from)
-			page.Evicted = page.Evicted || r.evicted >= from
 		}
 	}
 	begin := [2]uint64{walks[Stdout].off, walks[Stderr].off}
 
-	budget := max(1, limit)
+	budget := limit
 	for empty := true; ; empty = false {
 		w := earlier(&walks[Stdout], &walks[Stderr])
 		if w == nil {
@@ -65,10 +112,10 @@ func (l *Log) Page(from uint64, limit int, sel Selection) Page {
 		}
 	}
 	if !page.Capped {
-		page.Next = l.next
+		page.Next = end
 	}
-	page.Stdout = l.rings[Stdout].text(begin[Stdout], walks[Stdout].off)
-	page.Stderr = l.rings[Stderr].text(begin[Stderr], walks[Stderr].off)
+	page.Stdout = rings[Stdout].text(begin[Stdout], walks[Stdout].off)
+	page.Stderr = rings[Stderr].text(begin[Stderr], walks[Stderr].off)
 	return page
 }
 

@@ -18,15 +18,28 @@ type Piece struct {
 // It also returns the position after them, to go on from, and whether output
 // was evicted that should have been among them.
 func (l *Log) Pieces(from uint64, limit int, sel Selection) (pieces []Piece, next uint64, evicted bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	from = min(max(from, 1), l.next)
-	rings := l.selected(sel)
-	for _, r := range rings {
-		evicted = evicted || r != nil && r.evicted >= from
+	limit = max(1, limit)
+	for {
+		l.mu.Lock()
+		from = min(max(from, 1), l.next)
+		if l.inMemory(from, sel) {
+			defer l.mu.Unlock()
+			rings := l.selected(sel)
+			for _, r := range rings {
+				evicted = evicted || r != nil && r.evicted >= from
+			}
+			pieces, next = piecesOf(rings, from, limit, l.next)
+			return pieces, next, evicted
+		}
+		l.mu.Unlock()
+		part := l.load(from, limit, sel)
+		pieces, next = piecesOf(part.rings, from, limit, part.end)
+		evicted = evicted || part.evicted
+		if len(pieces) > 0 || next == part.latest {
+			return pieces, next, evicted
+		}
+		from = next // there is a gap
 	}
-	pieces, next = piecesOf(rings, from, max(1, limit), l.next)
-	return pieces, next, evicted
 }
 
 // piecesOf returns the pieces of rings, nil for streams that are not selected,

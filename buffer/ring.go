@@ -38,6 +38,9 @@ type ring struct {
 	// the byte that it would have been made of.
 	evicted     uint64
 	evictedByte byte
+
+	overflow Overflow // takes what is evicted of the stream; nil: nobody does
+	stream   Stream
 }
 
 // first returns the offset of the oldest retained byte; it is total when
@@ -149,6 +152,9 @@ func (r *ring) replace(p []byte, pos uint64) {
 		r.evict(r.n)
 	}
 	if cut > 0 {
+		if r.overflow != nil {
+			r.overflow.Put(r.stream, pos, bytes.Clone(p[:cut])) // p itself must not escape to the heap
+		}
 		r.evicted, r.evictedByte = pos+uint64(cut)-1, p[cut-1]
 	}
 	r.runs.reset()
@@ -186,6 +192,9 @@ func (r *ring) evict(k int) {
 			end++
 		}
 		r.evictedByte = r.buf[r.index(end-1)]
+	}
+	if r.overflow != nil {
+		r.pass(end - 1)
 	}
 	r.evicted = r.runs.evict(end-1, r.total)
 	k = int(end - r.first())

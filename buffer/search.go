@@ -64,7 +64,8 @@ type Findings struct {
 func (l *Log) Search(ctx context.Context, q Query) (Findings, error) {
 	s := searcher{query: q, matcher: q.Re.Start()}
 	from := max(q.From, 1)
-	s.found.Start = l.beginSearch(&s, from)
+	// Streams may begin in the middle of a line that does not count.
+	l.around(from, q.Streams, func(i Stream, r *ring) { s.streams[i].begin(r, from) })
 	for first := true; ; first = false {
 		if err := context.Cause(ctx); err != nil {
 			return Findings{}, err
@@ -76,6 +77,9 @@ func (l *Log) Search(ctx context.Context, q Query) (Findings, error) {
 				s.gap()
 			}
 		}
+		if first && len(pieces) > 0 {
+			s.found.Start = pieces[0].Seq
+		}
 		for _, p := range pieces {
 			if err := s.piece(ctx, p); err != nil {
 				return Findings{}, err
@@ -86,26 +90,16 @@ func (l *Log) Search(ctx context.Context, q Query) (Findings, error) {
 		}
 	}
 	s.found.Latest = from
+	if s.found.Start == 0 {
+		s.found.Start = from
+	}
 	return s.found, s.end(ctx)
 }
 
-// beginSearch tells the searcher which streams begin in the middle of a line
-// that does not count, and returns the position of the first byte to search.
-func (l *Log) beginSearch(s *searcher, from uint64) uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	start := l.next
-	for i, r := range l.selected(s.query.Streams) {
-		if r == nil {
-			continue
-		}
-		off := r.seek(from)
-		s.streams[i].within = r.evicted < from && off > 0 && !r.beginsLine(off)
-		if off < r.total {
-			start = min(start, r.position(off))
-		}
-	}
-	return start
+// begin notes whether the position from is in the middle of a line of r.
+func (v *searched) begin(r *ring, from uint64) {
+	off := r.seek(from)
+	v.within = r.evicted < from && off > 0 && !r.beginsLine(off)
 }
 
 // searcher takes output in and gathers findings.

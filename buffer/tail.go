@@ -1,6 +1,9 @@
 package buffer
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+)
 
 // Tail returns the newest lines of the selected streams, at most limit bytes
 // over both. A limit below 1 is 1.
@@ -14,10 +17,33 @@ import "bytes"
 // The cost is that of what is returned: it does not depend on the capacity.
 func (l *Log) Tail(lines, limit int, sel Selection) Page {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	limit = max(1, limit)
+	if l.inMemory(1, sel) {
+		defer l.mu.Unlock()
+		limit = min(limit, len(l.rings)*l.rings[Stdout].capacity)
+		page := tailOf(l.selected(sel), lines, limit, l.next)
+		page.Evicted = l.missesLines(lines, sel)
+		return page
+	}
+	limit = min(limit, mostGathered)
+	g := l.gatherTail(lines, limit, sel)
+	l.mu.Unlock()
+	rings, err := g.load()
+	if err != nil {
+		// The overflow has lost what it had: what is left is in memory.
+		l.mu.Lock()
+		g = l.gatherTail(lines, limit, sel)
+		l.mu.Unlock()
+		rings, err = g.load()
+	}
+	page := tailOf(rings, lines, limit, g.latest)
+	page.Evicted = g.evicted || err != nil
+	return page
+}
 
-	limit = max(1, min(limit, len(l.rings)*l.rings[Stdout].capacity))
-	rings := l.selected(sel)
+// tailOf returns the newest lines of a log that ends at the position end. The
+// rings are those of the selected streams.
+func tailOf(rings [2]*ring, lines, limit int, end uint64) Page {
 	var tails [2]tail
 	for s, r := range rings {
 		if r != nil {
@@ -32,7 +58,7 @@ func (l *Log) Tail(lines, limit int, sel Selection) Page {
 		t.takeLine()
 	}
 
-	page := Page{Start: l.next, Next: l.next, Latest: l.next, Evicted: missesLines(rings, lines)}
+	page := Page{Start: end, Next: end, Latest: end}
 	if tails[Stdout].size()+tails[Stderr].size() > limit {
 		page.Capped = true
 		keepNewest(&tails[Stdout], &tails[Stderr], limit)
@@ -154,20 +180,34 @@ func (r *ring) position(off uint64) uint64 {
 	return run.pos + (off - run.off)
 }
 
-// missesLines reports whether something was evicted from the rings, and fewer
-// than want whole lines are left in them.
-func missesLines(rings [2]*ring, want int) bool {
-	evicted := false
+// missesLines reports whether something of the selected streams is lost, and
+// fewer than want whole lines are left of what came after it.
+func (l *Log) missesLines(want int, sel Selection) bool {
+	lost := false
 	have := 0
-	for _, r := range rings {
-		if r != nil && r.evicted > 0 {
-			evicted = true
-			if r.n > 0 && r.evictedByte != '\n' {
+	rings := l.selected(sel)
+	for s, r := range rings {
+		if r == nil || r.evicted == 0 {
+			continue
+		}
+		at, b, any := r.evicted, r.evictedByte, r.n > 0
+		if l.overflow != nil {
+			if k := l.overflow.Kept(Stream(s)); k.Refused == 0 {
+				at, b, any = k.Lost, k.LostByte, any || k.Bytes > 0
+				have += int(min(k.Newlines, math.MaxInt32))
+				if r.n == 0 && k.Bytes > 0 && k.Last != '\n' {
+					have++ // an unfinished line
+				}
+			}
+		}
+		if at > 0 {
+			lost = true
+			if any && b != '\n' {
 				have-- // the beginning of its oldest line is gone
 			}
 		}
 	}
-	if !evicted {
+	if !lost {
 		return false
 	}
 	for _, r := range rings {

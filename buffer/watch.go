@@ -139,14 +139,7 @@ func (w *Watch) goLive(next uint64) {
 // begin makes the streams ready for text from the position from on. What stands
 // before it is there to be shown, not to be matched.
 func (w *Watch) begin(from uint64) {
-	l := w.log
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for s, r := range l.selected(w.sel) {
-		if r != nil {
-			w.streams[s].begin(w.re, r, from)
-		}
-	}
+	w.log.around(from, w.sel, func(s Stream, r *ring) { w.streams[s].begin(w.re, r, from) })
 }
 
 func (v *watched) begin(re *lazydfa.Regexp, r *ring, from uint64) {
@@ -172,7 +165,7 @@ func (w *Watch) complete() bool {
 
 // feed takes in output of the stream s. Once the watch is live, log.mu is held.
 func (w *Watch) feed(s Stream, seq uint64, p []byte) {
-	if !w.sel.has(s) {
+	if !w.sel.Has(s) {
 		return
 	}
 	v := &w.streams[s]

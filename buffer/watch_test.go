@@ -299,7 +299,7 @@ func FuzzWatch(f *testing.F) {
 			if w == nil {
 				continue
 			}
-			if sel.has(s) {
+			if sel.Has(s) {
 				for _, r := range text {
 					chars = append(chars, char{s, seq, string(r)})
 					seq += uint64(len(string(r)))

@@ -27,12 +27,13 @@ type answer interface {
 	write(*object)
 }
 
-// warned is the part of every answer that tells of ignored arguments.
+// warned is the part of every answer that tells of ignored arguments and of
+// trouble that did not keep the call from doing what it asked.
 type warned struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-func (w *warned) warn(texts []string) { w.Warnings = texts }
+func (w *warned) warn(texts []string) { w.Warnings = append(w.Warnings, texts...) }
 
 func (w *warned) write(o *object) { o.texts("warnings", w.Warnings) }
 
@@ -182,6 +183,14 @@ func standing(ctx context.Context, e *execution.Execution, s execution.Summary) 
 		parts = append(parts, left)
 	}
 	return strings.Join(parts, " ")
+}
+
+// warningsOf says what went wrong with an execution's output.
+func warningsOf(s *execution.Summary) warned {
+	if s.SpillErr == nil {
+		return warned{}
+	}
+	return warned{[]string{fmt.Sprintf("output of this execution that leaves memory is no longer kept on disk: %v", s.SpillErr)}}
 }
 
 // failureOf says why an execution has the status failed.

@@ -15,11 +15,14 @@
 // the two, the same JSON as text.
 //
 // While a call waits, the client is told of its progress if it gave a token
-// (progress.go), and log messages if it asked for them (client.go).
+// (progress.go), and log messages if it asked for them (client.go). Executions
+// are resources too, for clients that have those: resources.go reads them, and
+// notices.go tells subscribers when they change.
 //
-// The package keeps no state: executions belong to proc/execution, output to
-// buffer, and decisions to mcp/policy. The one goroutine that it starts, for
-// the reports of one call's progress, ends before the call is answered. It
-// imports these, proc and the SDK, whose package of the same name is called sdk
-// here.
+// The package keeps no state but who has subscribed to what: executions belong
+// to proc/execution, output to buffer, and decisions to mcp/policy. It starts
+// two kinds of goroutines: for the reports of one call's progress, which ends
+// before the call is answered, and for the notices of one resource, as long as
+// somebody has subscribed to it. It imports these, proc and the SDK, whose
+// package of the same name is called sdk here.
 package mcp

@@ -32,6 +32,7 @@ type executeInput struct {
 	timeout     time.Duration
 	until       until
 	max         int64
+	render      string
 }
 
 // executeAnswer has all fields for every status but failed_to_start, which has
@@ -78,7 +79,7 @@ func (t *tools) execute() tool[executeInput] {
 		title: "Run a shell command",
 		hints: hints(false, true, false, true),
 		defaults: func() executeInput {
-			return executeInput{closeStdin: true, yield: t.DefaultYield, timeout: t.DefaultTimeout}
+			return executeInput{closeStdin: true, yield: t.DefaultYield, timeout: t.DefaultTimeout, render: t.Render}
 		},
 		params: t.executeParams,
 		refuse: func(_ executeInput, err error) answer { return t.notStarted(err, t.Secrets) },
@@ -136,6 +137,7 @@ func (t *tools) executeParams(in *executeInput) []param {
 				t.DefaultTimeout.Milliseconds()),
 		},
 		t.maxParam(&in.max),
+		t.renderParam(&in.render),
 	}
 }
 
@@ -184,7 +186,7 @@ func (t *tools) runExecute(ctx context.Context, in executeInput) answer {
 	reason, _ := e.WaitInline(ctx, t.yieldFor(in.yield), conditions)
 	stopReports()
 	s := e.Summary(ctx)
-	a := t.started(ctx, e, s, in.max)
+	a := t.started(ctx, e, s, view{max: in.max, render: in.render})
 	if in.until.asked() {
 		a.outcomeFields = outcomeFields{waitResult(reason, s), matchOf(reason, conditions)}
 		a.Message = sentences(a.Message, taken)
@@ -263,7 +265,7 @@ func (t *tools) notStarted(err error, secrets *buffer.Secrets) answer {
 }
 
 // started describes the execution as execute leaves it.
-func (t *tools) started(ctx context.Context, e *execution.Execution, s execution.Summary, maxBytes int64) *executeAnswer {
+func (t *tools) started(ctx context.Context, e *execution.Execution, s execution.Summary, v view) *executeAnswer {
 	duration := millis(s.Duration)
 	a := &executeAnswer{
 		Status:       string(s.Status),
@@ -273,9 +275,10 @@ func (t *tools) started(ctx context.Context, e *execution.Execution, s execution
 		Message:      standing(ctx, e, s),
 		Duration:     &duration,
 		exitFields:   exitOf(&s),
-		outputFields: t.output(ctx, e, view{max: maxBytes}),
+		outputFields: t.output(ctx, e, v),
 		StdinError:   textOrEmpty(s.StdinErr),
 		Detached:     membersOf(s.Detached),
+		warned:       warningsOf(&s),
 	}
 	if s.Status == execution.Running {
 		a.Status = backgrounded

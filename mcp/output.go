@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/yieldshell/mcp-yieldshell/buffer"
+	"github.com/yieldshell/mcp-yieldshell/buffer/screen"
 	"github.com/yieldshell/mcp-yieldshell/proc/execution"
 )
 
@@ -74,6 +75,21 @@ type view struct {
 	tail    *int64 // tail_lines, nil for reading forward
 	max     int64  // max_output_bytes
 	streams string // "both", "stdout" or "stderr"
+	render  string // RenderRaw or RenderText
+}
+
+// Values of render.
+const (
+	RenderRaw  = "raw"
+	RenderText = "text"
+)
+
+// renderParam is the argument render.
+func (t *tools) renderParam(into *string) param {
+	return param{
+		name: "render", into: into, enum: []string{RenderRaw, RenderText},
+		about: fmt.Sprintf("text: what a terminal would show in the end, without colours and other control sequences; a progress bar is one line. raw: every byte. Positions and max_output_bytes count raw bytes in both cases. Default: %s.", t.Render),
+	}
 }
 
 // sinceParam is the argument since_seq.
@@ -142,6 +158,7 @@ func (t *tools) output(ctx context.Context, e *execution.Execution, v view) outp
 	}
 	ending := min(limit/5, t.TailBytes)
 	var page buffer.Page
+	drawn := false // as text, on the screen that the cursor carries
 	switch {
 	case v.tail != nil:
 		page = e.Tail(int(min(*v.tail, math.MaxInt32)), limit, selection)
@@ -149,8 +166,17 @@ func (t *tools) output(ctx context.Context, e *execution.Execution, v view) outp
 		page = e.Page(uint64(max(*v.since, 1)), limit, ending, selection)
 	case selection != buffer.Both || !wanted:
 		page = e.Page(1, limit, ending, selection)
+	case v.render == RenderText:
+		page = e.NextText(limit, ending)
+		drawn = true
 	default:
 		page = e.Next(limit, ending)
+	}
+	if v.render == RenderText {
+		makeText(&page.Stdout, &page.Stderr, limit, drawn)
+		if end := page.Ending; end != nil {
+			makeText(&end.Stdout, &end.Stderr, ending, false)
+		}
 	}
 	f := outputFields{
 		StartSeq: page.Start, NextSeq: page.Next, LatestSeq: page.Latest,
@@ -175,6 +201,16 @@ func (t *tools) output(ctx context.Context, e *execution.Execution, v view) outp
 	return f
 }
 
+// makeText draws output, unless that is done, and sees to it that both streams
+// together are not more than the limit: a few bytes can move a cursor far.
+func makeText(stdout, stderr *string, limit int, drawn bool) {
+	if !drawn {
+		*stdout, *stderr = screen.Text(*stdout), screen.Text(*stderr)
+	}
+	*stderr = screen.Newest(*stderr, max(limit/2, limit-len(*stdout)))
+	*stdout = screen.Newest(*stdout, limit-len(*stderr))
+}
+
 func selectionOf(streams string) buffer.Selection {
 	switch streams {
 	case "stdout":
@@ -193,7 +229,11 @@ func (t *tools) hint(e *execution.Execution, v view, page buffer.Page) string {
 	}
 	var parts []string
 	if page.Evicted {
-		parts = append(parts, fmt.Sprintf("Output before position %d was dropped before it was read and cannot be recovered: poll more often, or have the operator raise YIELDSHELL_MAX_BUFFER_BYTES.", page.Start))
+		limit := "YIELDSHELL_MAX_BUFFER_BYTES"
+		if t.Spilling {
+			limit = "YIELDSHELL_MAX_SPILL_BYTES"
+		}
+		parts = append(parts, fmt.Sprintf("Output before position %d was dropped before it was read and cannot be recovered: poll more often, or have the operator raise %s.", page.Start, limit))
 	}
 	if _, kept := t.Registry.Get(e.ID()); !kept {
 		return strings.Join(append(parts, "The record has been removed in the meantime, so no more of its output can be read."), " ")

@@ -76,7 +76,7 @@ func (t *tools) read() tool[readInput] {
 		name:     "read",
 		title:    "Read output",
 		hints:    hints(true, false, false, false),
-		defaults: func() readInput { return readInput{view: view{streams: "both"}} },
+		defaults: func() readInput { return readInput{view: view{streams: "both", render: t.Render}} },
 		params: func(in *readInput) []param {
 			return []param{
 				handleParam(&in.id),
@@ -84,6 +84,7 @@ func (t *tools) read() tool[readInput] {
 				t.maxParam(&in.max),
 				in.streamsParam("Which output to return. Default: both. stdout or stderr alone leaves the server-side cursor alone and, without since_seq, reads from the beginning."),
 				in.tailParam(),
+				t.renderParam(&in.render),
 			}
 		},
 		refuse: func(in readInput, err error) answer { return &refusal{ExecutionID: in.id, Error: err.Error()} },
@@ -109,5 +110,5 @@ func stateOf(ctx context.Context, e *execution.Execution, s execution.Summary) s
 }
 
 func restOf(s execution.Summary) restFields {
-	return restFields{StdinError: textOrEmpty(s.StdinErr), Detached: membersOf(s.Detached)}
+	return restFields{StdinError: textOrEmpty(s.StdinErr), Detached: membersOf(s.Detached), warned: warningsOf(&s)}
 }

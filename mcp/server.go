@@ -49,6 +49,8 @@ type Config struct {
 	// Search offers the tool search, which is not among those of the
 	// specification.
 	Search bool
+	// Render is the default of the argument render; empty is RenderRaw.
+	Render string
 	// DefaultYield is yield_ms where the call has none.
 	DefaultYield time.Duration
 	// MaxYield bounds yield_ms, below the ceiling of 55 s.
@@ -56,6 +58,9 @@ type Config struct {
 	// DefaultTimeout is timeout_ms of execute where the call has none; zero is
 	// unlimited.
 	DefaultTimeout time.Duration
+
+	// Spilling says that output which leaves memory is kept on disk.
+	Spilling bool
 
 	// Guarantees is what the system promises of descendants: the instructions
 	// claim no more.
@@ -91,9 +96,14 @@ func text(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// NewServer returns an MCP server with the tools. It runs sessions on any
-// transport; executions outlive sessions.
+// NewServer returns an MCP server with the tools, and the executions as
+// resources. It runs sessions on any transport; executions outlive sessions.
 func NewServer(c Config) *sdk.Server {
+	if c.Render == "" {
+		c.Render = RenderRaw
+	}
+	t := newTools(c)
+	notices := newNotices(t)
 	server := sdk.NewServer(&sdk.Implementation{
 		Name:    "yieldshell",
 		Title:   "YieldShell MCP",
@@ -101,18 +111,26 @@ func NewServer(c Config) *sdk.Server {
 	}, &sdk.ServerOptions{
 		Instructions: c.instructions(),
 		Logger:       c.Logger,
-		// The tools never change, so no list of them is announced as changed.
+		// The tools and the templates of resources never change, so no list of
+		// them is announced as changed.
 		Capabilities: &sdk.ServerCapabilities{
-			Tools: &sdk.ToolCapabilities{},
+			Tools:     &sdk.ToolCapabilities{},
+			Resources: &sdk.ResourceCapabilities{Subscribe: true},
 			//lint:ignore SA1019 clients of the versions before 2026-07-28 look for it
 			Logging: &sdk.LoggingCapabilities{},
 		},
+		SubscribeHandler:   notices.subscribe,
+		UnsubscribeHandler: notices.unsubscribe,
 	})
-	server.AddReceivingMiddleware(refuseUnknownLevels)
+	notices.update = func(uri string) {
+		// What fails is a session that has ended, or a client that does not read.
+		_ = server.ResourceUpdated(context.Background(), &sdk.ResourceUpdatedNotificationParams{URI: uri})
+	}
+	server.AddReceivingMiddleware(refuseUnknownLevels, notices.received)
+	server.AddSendingMiddleware(notices.sent)
 	if c.Ready != nil {
 		server.AddReceivingMiddleware(onContact(c.Ready))
 	}
-	t := newTools(c)
 	register(server, t.execute())
 	register(server, t.read())
 	register(server, t.write())
@@ -123,6 +141,7 @@ func NewServer(c Config) *sdk.Server {
 	if c.Search {
 		register(server, t.search())
 	}
+	t.addResources(server)
 	return server
 }
 

@@ -88,7 +88,7 @@ func TestServerIntroducesItself(t *testing.T) {
 			t.Errorf("the instructions do not speak of %s", word)
 		}
 	}
-	if c := string(must(json.Marshal(init.Capabilities))); c != `{"logging":{},"tools":{}}` {
+	if c := string(must(json.Marshal(init.Capabilities))); c != `{"logging":{},"resources":{"subscribe":true},"tools":{}}` {
 		t.Errorf("capabilities are %s", c)
 	}
 }

@@ -39,10 +39,12 @@ func (a *waitAnswer) write(o *object) {
 
 func (t *tools) wait() tool[waitInput] {
 	return tool[waitInput]{
-		name:     "wait",
-		title:    "Wait for an execution",
-		hints:    hints(true, false, false, false),
-		defaults: func() waitInput { return waitInput{timeout: RequestCeiling, view: view{streams: "both"}} },
+		name:  "wait",
+		title: "Wait for an execution",
+		hints: hints(true, false, false, false),
+		defaults: func() waitInput {
+			return waitInput{timeout: RequestCeiling, view: view{streams: "both", render: t.Render}}
+		},
 		params: func(in *waitInput) []param {
 			return []param{
 				handleParam(&in.id),
@@ -57,6 +59,7 @@ func (t *tools) wait() tool[waitInput] {
 				in.streamsParam("Which output to return, and which until_output and until_idle_ms look at. Default: both. stdout or stderr alone leaves the server-side cursor alone and, without since_seq, begins at the beginning."),
 				in.sinceParam(),
 				in.tailParam(),
+				t.renderParam(&in.render),
 			}
 		},
 		refuse: func(in waitInput, err error) answer { return &refusal{ExecutionID: in.id, Error: err.Error()} },

@@ -55,6 +55,7 @@ func main() {
 	b.group("burst", b.burst)
 	b.group("end", b.ends)
 	b.group("drain", b.drains)
+	b.group("spills", b.spills)
 	b.group("rings", b.rings)
 	b.group("pages", b.pages)
 	b.group("retained", b.retained)

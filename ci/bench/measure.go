@@ -151,6 +151,24 @@ func (b *bench) drains() {
 	}
 }
 
+// spills: what it costs to keep on disk what leaves memory.
+func (b *bench) spills() {
+	without := startServer(b.server)
+	defer without.close()
+	with := startServer(b.server, "YIELDSHELL_SPILL_DIR="+filepath.Join(b.folder, "kept"))
+	defer with.close()
+	for _, m := range []struct{ name, command string }{
+		{"draining 512 MB of x with a folder for it over without", `head -c 536870912 /dev/zero | tr '\0' x`},
+		{"draining seq 1 2000000, likewise", "seq 1 2000000"},
+	} {
+		run := func(c *client) func() {
+			return func() { c.execute(m.command, "yield_ms", 55000) }
+		}
+		t := interleaved(9, run(without), run(with))
+		b.add(m.name, ratio(t[1], t[0]), "x", 1.3, "%.0f ms, %.0f ms", ms(t[1]), ms(t[0]))
+	}
+}
+
 // rings: what a larger ring costs while it fills and when it is full.
 func (b *bench) rings() {
 	run := func(c *client) func() {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/yieldshell/mcp-yieldshell/buffer"
+	"github.com/yieldshell/mcp-yieldshell/mcp"
 	"github.com/yieldshell/mcp-yieldshell/mcp/policy"
 )
 
@@ -27,6 +30,10 @@ const (
 	processRetentionVariable = "YIELDSHELL_PROCESS_RETENTION_MS"
 	maxRetainedVariable      = "YIELDSHELL_MAX_RETAINED_PROCESSES"
 	searchVariable           = "YIELDSHELL_SEARCH"
+	spillDirVariable         = "YIELDSHELL_SPILL_DIR"
+	maxSpillVariable         = "YIELDSHELL_MAX_SPILL_BYTES"
+	maxSpillTotalVariable    = "YIELDSHELL_MAX_SPILL_TOTAL_BYTES"
+	renderVariable           = "YIELDSHELL_RENDER"
 	logLevelVariable         = "YIELDSHELL_LOG_LEVEL"
 	logFormatVariable        = "YIELDSHELL_LOG_FORMAT"
 )
@@ -38,6 +45,7 @@ func configVariables() []string {
 		maxOutputBytesVariable, tailBytesVariable, maxBufferBytesVariable, maxProcessesVariable,
 		defaultYieldVariable, maxYieldVariable, defaultTimeoutVariable,
 		processRetentionVariable, maxRetainedVariable,
+		spillDirVariable, maxSpillVariable, maxSpillTotalVariable, renderVariable,
 		policy.DenyCommandVariable, policy.AllowCommandVariable, policy.RedactVariable,
 		policy.BlockedSideEffectsVariable,
 		searchVariable, logLevelVariable, logFormatVariable,
@@ -48,6 +56,7 @@ func configVariables() []string {
 // and keep sums and products within an int and a time.Duration.
 const (
 	mostBytes    = 1 << 30 // 1 GiB, for a response and for each ring buffer
+	mostDisk     = 1 << 50 // 1 PiB, for output on disk
 	mostCount    = math.MaxInt32
 	mostDuration = math.MaxInt64 / int64(time.Millisecond) / 2 // ms, 146 years
 )
@@ -96,6 +105,16 @@ type Config struct {
 	// MaxRetained is how many ended executions are kept. Zero keeps none.
 	MaxRetained int
 
+	// SpillDir is the folder for output that leaves memory, an absolute path;
+	// empty for none.
+	SpillDir string
+	// MaxSpill and MaxSpillTotal are the most bytes in it, for each execution and
+	// for all of this server.
+	MaxSpill, MaxSpillTotal int64
+
+	// Render is the default of the argument render.
+	Render string
+
 	// LogLevel and LogJSON hold YIELDSHELL_LOG_LEVEL and YIELDSHELL_LOG_FORMAT.
 	LogLevel hclog.Level
 	LogJSON  bool
@@ -112,7 +131,8 @@ type Config struct {
 // A number that is out of its range or no number falls back to its default
 // with a warning, as the specification asks of most and as suits the rest. A
 // policy that cannot be understood is an error: the server must not start with
-// less protection than its operator asked for. The error is one line. It tells
+// less protection than its operator asked for. So is everything that has to do
+// with the disk. The error is one line. It tells
 // the first mistake in full and the names of the other variables to correct.
 func LoadConfig(getenv func(string) (string, bool), environ []string) (Config, error) {
 	c, l := readConfig(getenv, environ)
@@ -152,6 +172,8 @@ func readConfig(getenv func(string) (string, bool), environ []string) (Config, *
 			c.Secrets = append(c.Secrets, buffer.Secret{Name: name, Value: value})
 		}
 	}
+	l.spill(&c, home)
+	c.Render = l.render()
 	c.LogLevel = l.logLevel()
 	c.LogJSON = l.logJSON()
 
@@ -226,6 +248,46 @@ func (l *loader) number(variable string, least, fallback, most int64) int64 {
 	return n
 }
 
+// spill reads the variables for output on disk. A mistake in them is an error:
+// what they ask for cannot be seen until output is missing or a disk is full.
+func (l *loader) spill(c *Config, home string) {
+	c.MaxSpill = l.diskSize(maxSpillVariable, 64<<20)
+	c.MaxSpillTotal = l.diskSize(maxSpillTotalVariable, 1<<30)
+	dir := l.text(spillDirVariable)
+	if dir == "" {
+		for _, variable := range []string{maxSpillVariable, maxSpillTotalVariable} {
+			if l.text(variable) != "" {
+				l.warn("%s has no effect without %s", variable, spillDirVariable)
+			}
+		}
+		return
+	}
+	c.SpillDir = dir
+	if rest, ok := strings.CutPrefix(dir, "~"); ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
+		c.SpillDir = home + rest
+	}
+	if !filepath.IsAbs(c.SpillDir) {
+		l.fail(spillDirVariable, fmt.Errorf("%s is %s; it must be an absolute path, such as %s",
+			spillDirVariable, shown(dir), filepath.Join(os.TempDir(), "yieldshell")))
+		c.SpillDir = ""
+	}
+}
+
+// diskSize reads a number of bytes.
+func (l *loader) diskSize(variable string, fallback int64) int64 {
+	value := l.text(variable)
+	if value == "" {
+		return fallback
+	}
+	n, err := parseNumber(value)
+	if err != nil || n < 1 || n > mostDisk {
+		l.fail(variable, fmt.Errorf("%s is %s; it must be a whole number of bytes from 1 to %d, without a unit (the default is %d)",
+			variable, shown(value), int64(mostDisk), fallback))
+		return fallback
+	}
+	return n
+}
+
 func (l *loader) milliseconds(variable string, fallback int64) time.Duration {
 	return time.Duration(l.number(variable, 0, fallback, mostDuration)) * time.Millisecond
 }
@@ -274,6 +336,18 @@ func (l *loader) expression(variable string) *policy.Expression {
 		return nil
 	}
 	return expression
+}
+
+func (l *loader) render() string {
+	value := l.text(renderVariable)
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", mcp.RenderRaw:
+		return mcp.RenderRaw
+	case mcp.RenderText:
+		return mcp.RenderText
+	}
+	l.fail(renderVariable, fmt.Errorf("%s is %s; it must be raw or text", renderVariable, shown(value)))
+	return mcp.RenderRaw
 }
 
 func (l *loader) logLevel() hclog.Level {

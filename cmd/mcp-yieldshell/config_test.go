@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -269,5 +270,43 @@ func TestTyposAreWarnedOf(t *testing.T) {
 	}
 	if c := mustLoad(t, map[string]string{"OTHER_YIELDSHELL_X": "", "PATH": "/bin"}); len(c.Warnings) != 0 {
 		t.Errorf("warnings %q", c.Warnings)
+	}
+}
+
+func TestSpillVariables(t *testing.T) {
+	c := mustLoad(t, nil)
+	if c.SpillDir != "" || c.MaxSpill != 64<<20 || c.MaxSpillTotal != 1<<30 || c.Render != "raw" {
+		t.Errorf("defaults: %q, %d, %d, %q", c.SpillDir, c.MaxSpill, c.MaxSpillTotal, c.Render)
+	}
+	dir := t.TempDir()
+	c = mustLoad(t, map[string]string{
+		spillDirVariable: dir, maxSpillVariable: " 1_000 ", maxSpillTotalVariable: "1125899906842624", renderVariable: " Text",
+	})
+	if c.SpillDir != dir || c.MaxSpill != 1000 || c.MaxSpillTotal != 1<<50 || c.Render != "text" || len(c.Warnings) != 0 {
+		t.Errorf("got %q, %d, %d, %q, %q", c.SpillDir, c.MaxSpill, c.MaxSpillTotal, c.Render, c.Warnings)
+	}
+	c = mustLoad(t, map[string]string{spillDirVariable: "~/kept", homeVariable: dir})
+	if c.SpillDir != dir+"/kept" {
+		t.Errorf("below home: %q", c.SpillDir)
+	}
+	c = mustLoad(t, map[string]string{maxSpillVariable: "5", maxSpillTotalVariable: "5"})
+	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[0], "has no effect without "+spillDirVariable) {
+		t.Errorf("limits without a folder: %q", c.Warnings)
+	}
+	for _, bad := range []struct{ variable, value, right string }{
+		{spillDirVariable, "kept", "an absolute path"},
+		{spillDirVariable, "./kept", "an absolute path"},
+		{spillDirVariable, "~somebody/kept", "an absolute path"},
+		{maxSpillVariable, "0", "from 1 to"},
+		{maxSpillVariable, "-1", "from 1 to"},
+		{maxSpillVariable, "64M", "a whole number of bytes"},
+		{maxSpillTotalVariable, "1e9", "a whole number of bytes"},
+		{maxSpillTotalVariable, "1125899906842625", "from 1 to"},
+		{renderVariable, "html", "raw or text"},
+	} {
+		_, err := load(map[string]string{bad.variable: bad.value})
+		if err == nil || !strings.Contains(err.Error(), bad.variable+" is "+strconv.Quote(bad.value)) || !strings.Contains(err.Error(), bad.right) {
+			t.Errorf("%s=%s: %v", bad.variable, bad.value, err)
+		}
 	}
 }

@@ -321,11 +321,28 @@ func (c *checkup) checkConfiguration() {
 			c.find(area, gradeWarning, "", "%s", warning)
 		}
 	}
+	c.checkSpill(area, config)
 	for _, root := range config.Dirs.Roots {
 		c.checkDirectory(area, policy.AllowedCwdsVariable, policy.Dirs{Home: config.Dirs.Home}, root)
 	}
 	if config.Dirs.Default != "" || len(config.Dirs.Roots) > 0 {
 		c.checkDirectory(area, policy.DefaultCwdVariable, config.Dirs, "")
+	}
+}
+
+// checkSpill asks whether the folder for output can be used, as a start would.
+func (c *checkup) checkSpill(area string, config Config) {
+	kept, err := config.openSpill(func(text string, keyvals ...any) {
+		c.find(area, gradeWarning, "", "%s: %s: %v", spillDirVariable, text, keyvals)
+	})
+	if err != nil {
+		c.find(area, gradeProblem, "correct or unset it: the server does not start like this", "%v", err)
+		return
+	}
+	if kept != nil {
+		if err := kept.Close(); err != nil {
+			c.find(area, gradeWarning, "", "%s: %v", spillDirVariable, err)
+		}
 	}
 }
 

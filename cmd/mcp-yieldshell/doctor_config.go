@@ -46,6 +46,10 @@ func (c Config) effects(isSet func(variable string) bool) map[string]string {
 		defaultTimeoutVariable:            c.timeoutEffect(),
 		processRetentionVariable:          fmt.Sprintf("an ended command is forgotten after %s", spoken(c.Retention)),
 		maxRetainedVariable:               fmt.Sprintf("%d ended commands are remembered", c.MaxRetained),
+		spillDirVariable:                  either(c.SpillDir != "", "output that leaves memory is kept in files", "output that leaves memory is lost"),
+		maxSpillVariable:                  c.spillEffect("each command's", c.MaxSpill),
+		maxSpillTotalVariable:             c.spillEffect("all commands'", c.MaxSpillTotal),
+		renderVariable:                    either(c.Render == mcp.RenderText, "answers show what a terminal would show", "answers carry every byte of output"),
 		policy.DenyCommandVariable:        either(isSet(policy.DenyCommandVariable), "commands that match are refused", "no command is refused by its text"),
 		policy.AllowCommandVariable:       either(isSet(policy.AllowCommandVariable), "commands that do not match are refused", "every command is allowed that is not denied"),
 		policy.RedactVariable:             c.redactEffect(),
@@ -61,6 +65,13 @@ func (c Config) searchEffect() string {
 		return "clients are offered the tool search as well"
 	}
 	return "clients are offered the seven tools without search"
+}
+
+func (c Config) spillEffect(whose string, most int64) string {
+	if c.SpillDir == "" {
+		return "nothing is kept in files"
+	}
+	return fmt.Sprintf("%d bytes of %s output are kept in files", most, whose)
 }
 
 func (c Config) defaultCwdEffect() string {

@@ -57,7 +57,15 @@ func serve(ctx context.Context, sys system) int {
 		return exitFailed
 	}
 	defer backend.Close()
-	registry := execution.New(config.registryOptions(backend, log.Warn))
+	kept, err := config.openSpill(log.Warn)
+	if err != nil {
+		fmt.Fprintf(sys.stderr, "mcp-yieldshell: %v\n", err)
+		return exitUsage
+	}
+	if kept != nil {
+		defer closeSpill(kept, log)
+	}
+	registry := execution.New(config.registryOptions(backend, kept, log.Warn))
 	end := newEnding(registry, log)
 	transport := stdio.New(sys.stdin, newOutput(sys.stdout), stdio.Options{
 		OnDrained: end.begin,

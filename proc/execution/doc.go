@@ -17,6 +17,7 @@
 // All of them end when nothing that the execution owned is left. A call that
 // waits for a port has one more until it answers.
 //
-// The package imports proc, buffer and the standard library. It knows nothing
+// The package imports proc, buffer with its packages spill and screen, and the
+// standard library. It knows nothing
 // of MCP and has no platform branches.
 package execution

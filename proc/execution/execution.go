@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/yieldshell/mcp-yieldshell/buffer"
+	"github.com/yieldshell/mcp-yieldshell/buffer/spill"
 	"github.com/yieldshell/mcp-yieldshell/proc"
 )
 
@@ -46,8 +47,9 @@ type Execution struct {
 	registry *Registry
 	process  proc.Process
 	log      *buffer.Log
-	id       string // set by Registry.add
-	number   uint64 // set by Registry.add; grows with each start
+	spill    *spill.File // set by Registry.add; nil: what leaves memory is lost
+	id       string      // set by Registry.add
+	number   uint64      // set by Registry.add; grows with each start
 
 	name    *string
 	command string // secrets hidden
@@ -76,11 +78,14 @@ type Execution struct {
 
 	lastOutput atomic.Int64 // Unix nanoseconds; zero when nothing came
 
+	subscribers subscribers // to output
+
 	// cursor is the server-side cursor: what the last cursorless request
 	// left. cursorMu is held from the choice of a page to the advance, so
 	// that each byte is delivered once.
 	cursorMu sync.Mutex
 	cursor   uint64
+	screens  *screens // what lies before the cursor; nil until somebody asks
 
 	// endMu serialises sending a signal, with the judgement whether it was
 	// what ended the command, and the choice of the terminal status.
@@ -152,6 +157,7 @@ func (p *pump) begin(e *Execution, out proc.Output, s buffer.Stream, secrets *bu
 		err := out.CopyTo(func(b []byte) {
 			e.lastOutput.Store(time.Now().UnixNano())
 			w.Write(b) // cannot fail: the log is in memory
+			e.subscribers.tell(s)
 		})
 		w.Close()
 		if err != nil && !errors.Is(err, proc.ErrClosed) {

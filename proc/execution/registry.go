@@ -12,6 +12,7 @@ import (
 
 	"github.com/yieldshell/mcp-yieldshell/buffer"
 	"github.com/yieldshell/mcp-yieldshell/buffer/lazydfa"
+	"github.com/yieldshell/mcp-yieldshell/buffer/spill"
 	"github.com/yieldshell/mcp-yieldshell/proc"
 )
 
@@ -41,6 +42,9 @@ type Options struct {
 	MaxRetained int
 	// Ports is asked about ports. It may be nil if no wait names one.
 	Ports Ports
+	// Spill keeps output that leaves memory, as long as the record lives; nil
+	// for nobody does. The registry does not close it.
+	Spill *spill.Store
 	// Warn takes messages for the operator: alternating keys and values after
 	// the text, as in slog. It may be nil.
 	Warn func(text string, keyvals ...any)
@@ -61,6 +65,8 @@ type Registry struct {
 	terminal []*Execution // by end, oldest first, without those in guarded
 	guarded  map[*Execution]struct{}
 	live     int // running executions and starts under way
+	// forgotten are the records that are gone, and whose output on disk is not.
+	forgotten []*Execution
 
 	// starting counts the starts that are under way and not yet entered.
 	starting sync.WaitGroup
@@ -101,7 +107,9 @@ type Request struct {
 // command. Errors are ErrShuttingDown, ErrLimit, ErrDetachedLimit (wrapped)
 // and *proc.StartError.
 func (r *Registry) Start(req Request) (*Execution, error) {
-	if err := r.reserve(); err != nil {
+	err := r.reserve()
+	r.discardForgotten()
+	if err != nil {
 		return nil, err
 	}
 	defer r.starting.Done()
@@ -159,6 +167,9 @@ func (r *Registry) reap(now time.Time) {
 
 // forget drops a record from the indices, but for terminal. r.mu is held.
 func (r *Registry) forget(e *Execution) {
+	if e.spill != nil {
+		r.forgotten = append(r.forgotten, e)
+	}
 	delete(r.byID, e.id)
 	if i, ok := slices.BinarySearchFunc(r.order, e.number, func(o *Execution, n uint64) int {
 		switch {
@@ -170,6 +181,18 @@ func (r *Registry) forget(e *Execution) {
 		return 0
 	}); ok {
 		r.order = slices.Delete(r.order, i, i+1)
+	}
+}
+
+// discardForgotten removes the output on disk of records that are gone. r.mu is
+// not held, since the disk may be slow.
+func (r *Registry) discardForgotten() {
+	r.mu.Lock()
+	forgotten := r.forgotten
+	r.forgotten = nil
+	r.mu.Unlock()
+	for _, e := range forgotten {
+		e.spill.Discard()
 	}
 }
 
@@ -186,6 +209,10 @@ func (r *Registry) add(e *Execution) {
 	e.number = 1
 	if n := len(r.order); n > 0 {
 		e.number = r.order[n-1].number + 1
+	}
+	if r.opts.Spill != nil {
+		e.spill = r.opts.Spill.File(e.id)
+		e.log.SetOverflow(e.spill)
 	}
 	r.byID[e.id] = e
 	r.order = append(r.order, e)
@@ -236,6 +263,7 @@ func (r *Registry) List(ctx context.Context, includeTerminal bool, limit int) []
 // completed ones by the first age, all others by the second. It returns how
 // many.
 func (r *Registry) Cleanup(completedAge, otherAge time.Duration) int {
+	defer r.discardForgotten() // once the lock is free again
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()

@@ -24,6 +24,7 @@ type Summary struct {
 	Stderr     uint64
 	StdinErr   error
 	Lost       error     // why the status is Failed
+	SpillErr   error     // why output that left memory was not kept on disk
 	LastOutput time.Time // zero if none came
 	LatestSeq  uint64
 	Detached   []proc.Member
@@ -50,6 +51,9 @@ func (e *Execution) summary() Summary {
 		Stderr:    e.log.Total(buffer.Stderr),
 		LatestSeq: e.log.Latest(),
 		StdinErr:  e.stdin.failure(),
+	}
+	if e.spill != nil {
+		s.SpillErr = e.spill.Err()
 	}
 	if at := e.lastOutput.Load(); at != 0 {
 		s.LastOutput = time.Unix(0, at)

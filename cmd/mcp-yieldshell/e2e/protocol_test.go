@@ -16,10 +16,10 @@ func TestTheTools(t *testing.T) {
 	eq(t, "tools without search", len(startAny(t).Tools()), 7)
 	s := startAny(t, searching)
 	want := map[string]struct{ required, optional string }{
-		"execute": {"command side_effects", "cwd env shell stdin close_stdin name yield_ms yield_until_output yield_until_port timeout_ms max_output_bytes"},
-		"read":    {"execution_id", "since_seq max_output_bytes streams tail_lines"},
+		"execute": {"command side_effects", "cwd env shell stdin close_stdin name yield_ms yield_until_output yield_until_port timeout_ms max_output_bytes render"},
+		"read":    {"execution_id", "since_seq max_output_bytes streams tail_lines render"},
 		"write":   {"execution_id input", "newline close_stdin"},
-		"wait":    {"execution_id", "timeout_ms max_output_bytes since_seq tail_lines until_output until_port until_idle_ms streams"},
+		"wait":    {"execution_id", "timeout_ms max_output_bytes since_seq tail_lines until_output until_port until_idle_ms streams render"},
 		"stop":    {"execution_id", "signal force_after_ms"},
 		"ps":      {"", "include_completed limit"},
 		"search":  {"execution_id pattern", "before_lines after_lines limit order streams since_seq until_seq max_output_bytes"},
