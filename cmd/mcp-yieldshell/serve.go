@@ -59,7 +59,7 @@ func serve(ctx context.Context, sys system) int {
 	defer backend.Close()
 	registry := execution.New(config.registryOptions(backend, log.Warn))
 	end := newEnding(registry, log)
-	transport := stdio.New(sys.stdin, newOutput(sys.stdout), stdio.Options{
+	transport := stdio.New(sys.stdin, newClientPipe(sys.stdout), stdio.Options{
 		OnDrained: end.begin,
 		OnBroken:  func(error) { end.begin() },
 		HangUp:    hangUpOf(sys.stdin),
