@@ -10,18 +10,18 @@ const (
 	maxPipeSize = 1 << 20
 )
 
-// output writes the protocol. A line that the pipe to the client does not hold
+// clientPipe writes the protocol. A line that the pipe to the client does not hold
 // would go through it in turns, each of them with a wait for the client to be
 // scheduled. So the first such line widens the pipe, where the system can; most
 // servers never write one.
-type output struct {
+type clientPipe struct {
 	file *os.File
 	size int // what the pipe holds, as far as it matters
 }
 
-func newOutput(f *os.File) *output { return &output{file: f, size: pipeSize} }
+func newClientPipe(f *os.File) *clientPipe { return &clientPipe{file: f, size: pipeSize} }
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *clientPipe) Write(p []byte) (int, error) {
 	if len(p) > o.size && o.size < maxPipeSize {
 		o.size = maxPipeSize // asked for once, whatever comes of it
 		widen(o.file, maxPipeSize)

@@ -15,7 +15,7 @@ func TestOutputWidensItsPipe(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	o := newOutput(w)
+	o := newClientPipe(w)
 	size := func() int {
 		n, err := unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0)
 		if err != nil {

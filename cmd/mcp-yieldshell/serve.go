@@ -67,7 +67,7 @@ func serve(ctx context.Context, sys system) int {
 	}
 	registry := execution.New(config.registryOptions(backend, kept, log.Warn))
 	end := newEnding(registry, log)
-	transport := stdio.New(sys.stdin, newOutput(sys.stdout), stdio.Options{
+	transport := stdio.New(sys.stdin, newClientPipe(sys.stdout), stdio.Options{
 		OnDrained: end.begin,
 		OnBroken:  func(error) { end.begin() },
 		HangUp:    hangUpOf(sys.stdin),
