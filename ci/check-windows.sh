@@ -39,16 +39,17 @@ e2e=./cmd/mcp-yieldshell/e2e
 under_wine $(GOOS=windows go list ./... | grep -v '/e2e$')
 
 # The tests of the whole program build it, but there is no go command in Wine.
+# Four at a time, again for the sake of its server.
 built=$(mktemp -d)
 trap 'rm -rf "$built"; wineserver -k || true' EXIT
 GOOS=windows go build -o "$built/mcp-yieldshell.exe" ./cmd/mcp-yieldshell
 YIELDSHELL_TEST_BINARY=$(winepath -w "$built/mcp-yieldshell.exe")
 export YIELDSHELL_TEST_BINARY
-under_wine "$e2e"
+under_wine -parallel 4 "$e2e"
 
 # Programs that a client on Linux cannot be itself.
 GOOS=windows go test -c -o "$built/e2e.exe" "$e2e"
 YIELDSHELL_TEST_HELPER=$(winepath -w "$built/e2e.exe")
 export YIELDSHELL_TEST_HELPER
 echo "== a client on Linux"
-YIELDSHELL_TEST_BINARY=$built/mcp-yieldshell.exe YIELDSHELL_TEST_EXEC=wine go test "$e2e"
+YIELDSHELL_TEST_BINARY=$built/mcp-yieldshell.exe YIELDSHELL_TEST_EXEC=wine go test -parallel 4 "$e2e"

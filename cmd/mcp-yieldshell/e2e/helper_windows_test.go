@@ -17,6 +17,8 @@ func helper(name string, words []string) int {
 	switch name {
 	case "drip":
 		return drip(words)
+	case "listen":
+		return listen(words)
 	case "windows":
 		if err := onWindows(words); err != nil {
 			fmt.Fprintln(os.Stderr, err)
