@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -89,6 +90,35 @@ func TestSpilledOutputStaysReadable(t *testing.T) {
 	eq(t, "a tail that is longer than memory", strings.HasPrefix(tail.Stdout, "out2701\n"), true)
 	eq(t, "evicted", tail.Evicted, false)
 	eq(t, "warnings", len(tail.Warnings), 0)
+}
+
+// What looks for lines, and what counts them, sees what has left memory too.
+func TestSpilledOutputIsSearched(t *testing.T) {
+	t.Parallel()
+	s := spilling(t, t.TempDir(), "YIELDSHELL_SEARCH=on")
+	all := numbers(20000)
+	r := s.Execute("seq 1 20000; exec sleep 1000", args{"yield_ms": 0, "max_output_bytes": 10})
+	mcptest.Until(t, prompt, "the output", func() bool { return s.Row(r.ExecutionID).LatestSeq == int64(len(all)+1) })
+	at := int64(strings.Index(all, "\n1234\n")) + 2
+
+	w := s.Call("wait", r.On(args{"until_output": "^1234$", "since_seq": 1}))
+	eq(t, "wait_result", w.WaitResult, "output_matched")
+	contains(t, "match", w.String(), fmt.Sprintf(`"start_seq":%d`, at), `"1233"`, `"1235"`)
+
+	found := s.Call("search", r.On(args{"pattern": "^12345?$"}))
+	eq(t, "evicted", found.Evicted, false)
+	contains(t, "search", found.String(), `"total":2`, fmt.Sprintf(`"start_seq":%d`, at))
+
+	page := s.Call("read", r.On(args{"since_seq": 1}))
+	contains(t, "ending", page.String(), `"tail":{`, `20000\n`)
+	var answer struct {
+		Tail         struct{ Stdout string }
+		OmittedBytes int `json:"omitted_bytes"`
+	}
+	if err := json.Unmarshal([]byte(page.String()), &answer); err != nil {
+		t.Fatal(err)
+	}
+	eq(t, "omitted_bytes", answer.OmittedBytes, len(all)-len(page.Stdout)-len(answer.Tail.Stdout))
 }
 
 func TestSpilledFilesArePrivateAndRedacted(t *testing.T) {
