@@ -85,8 +85,10 @@ func locate(re *lazydfa.Regexp, text []byte, from int, dropped bool, end int) (i
 	if n := bytes.IndexByte(text[end:], '\n'); n >= 0 {
 		to = end + n + 1
 	}
-	if loc := re.Find(text[from:to]); loc != nil && from+loc[1] >= end && from+loc[0] <= end {
-		return from + loc[0], from + loc[1]
+	for _, loc := range re.FindAll(text[from:to]) {
+		if from+loc[1] >= end && from+loc[0] <= end {
+			return from + loc[0], from + loc[1]
+		}
 	}
 	return end, end // it is longer than what was kept
 }

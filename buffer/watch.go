@@ -28,6 +28,7 @@ type Watch struct {
 	log   *Log
 	re    *lazydfa.Regexp
 	sel   Selection
+	grows bool // see WatchOn; only at the beginning
 	found chan struct{}
 
 	// Guarded by log.mu once the watch is live.
@@ -44,6 +45,11 @@ type watched struct {
 	begun   uint64 // offset in recent where matches may begin
 	end     uint64 // offset in recent where the match ends
 
+	// line is the matcher of a text that begins with the line that the cursor
+	// stands in, at the offset lineBegun; nil if there is none.
+	line      *lazydfa.Matcher
+	lineBegun uint64
+
 	// open: the text has a match if nothing follows. The timer runs then, and
 	// since is when the text came.
 	open  bool
@@ -54,7 +60,18 @@ type watched struct {
 // Watch begins to look for re in the selected streams from the position from
 // on, or from the oldest kept output after it.
 func (l *Log) Watch(re *lazydfa.Regexp, from uint64, sel Selection) *Watch {
-	w := &Watch{log: l, re: re, sel: sel, found: make(chan struct{})}
+	return l.watch(re, from, sel, false)
+}
+
+// WatchOn is Watch for a cursor that may stand within a line, because it was
+// read before it was complete: a match may begin in what was read of the line,
+// but must end after the cursor.
+func (l *Log) WatchOn(re *lazydfa.Regexp, cursor uint64, sel Selection) *Watch {
+	return l.watch(re, cursor, sel, true)
+}
+
+func (l *Log) watch(re *lazydfa.Regexp, from uint64, sel Selection, grows bool) *Watch {
+	w := &Watch{log: l, re: re, sel: sel, grows: grows, found: make(chan struct{})}
 	for s := range w.streams {
 		w.streams[s].stream = Stream(s)
 	}
@@ -109,6 +126,7 @@ func (w *Watch) Stop() {
 func (w *Watch) catchUp(from uint64) uint64 {
 	pieces, next, evicted := w.log.Pieces(from, catchUpSize, w.sel)
 	if evicted && len(pieces) > 0 { // before the beginning, or since the last part
+		w.grows = false
 		w.begin(pieces[0].Seq)
 	}
 	for _, p := range pieces {
@@ -139,7 +157,13 @@ func (w *Watch) goLive(next uint64) {
 // begin makes the streams ready for text from the position from on. What stands
 // before it is there to be shown, not to be matched.
 func (w *Watch) begin(from uint64) {
-	w.log.around(from, w.sel, func(s Stream, r *ring) { w.streams[s].begin(w.re, r, from) })
+	w.log.around(from, w.sel, func(s Stream, r *ring) {
+		v := &w.streams[s]
+		v.begin(w.re, r, from)
+		if w.grows {
+			v.beginLine(w.re)
+		}
+	})
 }
 
 func (v *watched) begin(re *lazydfa.Regexp, r *ring, from uint64) {
@@ -155,7 +179,35 @@ func (v *watched) begin(re *lazydfa.Regexp, r *ring, from uint64) {
 		}
 		at++
 	}
-	v.matcher, v.begun, v.open = re.Start(), v.recent.total, false
+	v.matcher, v.line, v.begun, v.open = re.Start(), nil, v.recent.total, false
+}
+
+// beginLine takes up the line that what stands before ends with.
+func (v *watched) beginLine(re *lazydfa.Regexp) {
+	line := v.recent.text[bytes.LastIndexByte(v.recent.text, '\n')+1:]
+	if len(line) > 0 {
+		v.line, v.lineBegun = re.Start(), v.recent.total-uint64(len(line))
+		v.line.Prime(line)
+	}
+}
+
+// look feeds the matchers. Of two matches that end at the same place, the one
+// that may have begun earlier is it.
+func (v *watched) look(p []byte) (end int, ok bool) {
+	end, ok = v.matcher.Feed(p)
+	v.open = !ok && v.matcher.AtEnd()
+	if v.line == nil {
+		return end, ok
+	}
+	lineEnd, lineOK := v.line.Feed(p)
+	switch {
+	case lineOK && (!ok || lineEnd <= end):
+		v.begun = v.lineBegun
+		return lineEnd, true
+	case !ok && !v.open && v.line.AtEnd():
+		v.open = true
+	}
+	return end, ok
 }
 
 // complete reports whether there is a match and enough text after it.
@@ -175,10 +227,9 @@ func (w *Watch) feed(s Stream, seq uint64, p []byte) {
 		}
 		return
 	}
-	end, ok := v.matcher.Feed(p)
+	end, ok := v.look(p)
 	if !ok {
 		v.recent.add(seq, p)
-		v.open = v.matcher.AtEnd()
 		if w.live {
 			w.settleLater(v)
 		}
@@ -194,6 +245,9 @@ func (w *Watch) feed(s Stream, seq uint64, p []byte) {
 // hitAt notes a match that ends at the offset end.
 func (w *Watch) hitAt(v *watched, end uint64) {
 	w.hit, v.end = v, end
+	if v.open && !v.matcher.AtEnd() {
+		v.begun = v.lineBegun
+	}
 	close(w.found)
 	for s := range w.streams {
 		w.streams[s].close()

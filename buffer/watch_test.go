@@ -361,3 +361,40 @@ func TestWatchSeesRepairedOutput(t *testing.T) {
 		t.Errorf("at its position is %q", p.Stdout)
 	}
 }
+
+// TestWatchOnALineThatWasRead: what was read of an unfinished line counts, but a
+// match ends after it.
+func TestWatchOnALineThatWasRead(t *testing.T) {
+	for _, c := range []struct{ expr, read, come, want string }{ // what matches; - for nothing
+		{`listening on \d+`, "one\nserver lis", "tening on 80\n", "listening on 80"},
+		{`^server`, "one\nser", "ver\n", "server"},
+		{`ready`, "is ready", " on 80\n", "-"},
+		{`ready`, "is ready", ", ready\n", "ready"},
+		{`ready$`, "is ready", "\n", "-"},
+		{`80$`, "port 8", "0\n", "80"},
+		{`^>>> `, ">>> ", ">>> ", ">>> "},
+		{`a\nb`, "x\na", "\nb\n", "a\nb"},
+		{`\d+`, "port 30", "00\n", "3000"},
+		{`one`, "one\n", "two\n", "-"},
+	} {
+		l := NewLog(1000)
+		say(l, "1 "+c.read, "2 noise")
+		w := l.WatchOn(regex(t, c.expr), l.Latest(), Both)
+		say(l, "2 more noise", "1 "+c.come)
+		got := "-"
+		if w.has() {
+			got = w.Match().Text
+		}
+		if got != c.want {
+			t.Errorf("%s after %q in %q: %q, want %q", c.expr, c.read, c.come, got, c.want)
+		}
+		w.Stop()
+	}
+	l := NewLog(1000)
+	say(l, "1 the en")
+	w := l.WatchOn(regex(t, `end$`), l.Latest(), Both)
+	say(l, "1 d")
+	if !w.End() || w.Match().Text != "end" || w.Match().Line != "the end" {
+		t.Errorf("at the end: %+v", w.Match())
+	}
+}

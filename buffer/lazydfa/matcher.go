@@ -23,11 +23,15 @@ type Matcher struct {
 	// a prefix, else nil.
 	ground *state
 
+	// primed: a match that ends where the text goes on is none.
+	primed bool
+
 	states map[string]*state
 	size   int // of states, in bytes
 
 	// Scratch memory of step.
 	now, then set
+	matched   bool
 	key       []byte
 }
 
@@ -77,7 +81,26 @@ func (re *Regexp) Start() *Matcher {
 }
 
 // Reset puts the matcher to the beginning of another text.
-func (m *Matcher) Reset() { m.state = m.first }
+func (m *Matcher) Reset() { m.state, m.primed = m.first, false }
+
+// Prime reads text that comes before what is fed, of whole characters. A match
+// may begin in it, but must end after it.
+func (m *Matcher) Prime(p []byte) {
+	for len(p) > 0 {
+		r, size := utf8.DecodeRune(p)
+		m.skipRune(r)
+		p = p[size:]
+	}
+	m.primed = true
+}
+
+// skipRune reads a rune and takes no notice of matches.
+func (m *Matcher) skipRune(r rune) {
+	s := m.state
+	m.open(s, syntax.EmptyOpContext(s.prev, r))
+	m.advance(r)
+	m.state = m.intern(&m.then, m.re.standIn(r), false)
+}
 
 // standIn returns the rune that stands for r where it is looked back at.
 func (re *Regexp) standIn(r rune) rune {
@@ -101,12 +124,21 @@ func (m *Matcher) Feed(p []byte) (end int, ok bool) {
 	if len(p) == 0 {
 		return 0, false
 	}
+	start := 0
+	if m.primed {
+		m.primed = false
+		r, size := utf8.DecodeRune(p)
+		if m.skipRune(r); m.matched {
+			return size, true
+		}
+		start = size
+	}
 	s := m.state
 	if s.match {
 		return 0, true
 	}
 	again := 0 // where to skip again, should no match have begun there
-	for i := 0; i < len(p); {
+	for i := start; i < len(p); {
 		if s == m.ground && i >= again {
 			if i, again = m.skip(p, i); i == len(p) {
 				break
@@ -187,21 +219,26 @@ func (m *Matcher) step(s *state, class int) *state {
 		s.next[class] = matchedBefore
 		return matchedBefore
 	}
-	prev := m.re.standIn(r)
-	left := syntax.EmptyOpContext(prev, other)
+	m.advance(r)
+	next := m.intern(&m.then, m.re.standIn(r), m.matched)
+	s.next[class] = next
+	return next
+}
+
+// advance puts into then what the rune r leads to from now, and notes whether
+// that is a match.
+func (m *Matcher) advance(r rune) {
+	left := syntax.EmptyOpContext(m.re.standIn(r), other)
 	m.then.clear()
-	matched := false
+	m.matched = false
 	for _, pc := range m.now.dense {
 		inst := &m.re.prog.Inst[pc]
 		if consumes(inst) && inst.MatchRune(r) {
-			matched = m.add(&m.then, inst.Out, left, false) || matched
+			m.matched = m.add(&m.then, inst.Out, left, false) || m.matched
 		}
 	}
 	// The search is not anchored: a match may also begin here.
-	matched = m.add(&m.then, uint32(m.re.prog.Start), left, false) || matched
-	next := m.intern(&m.then, prev, matched)
-	s.next[class] = next
-	return next
+	m.matched = m.add(&m.then, uint32(m.re.prog.Start), left, false) || m.matched
 }
 
 // open puts into now what is reached from s without reading a rune, when

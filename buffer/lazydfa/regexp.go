@@ -97,6 +97,10 @@ func endLines(tree *syntax.Regexp) *syntax.Regexp {
 // regexp.Regexp.FindIndex does, and nil if there is none.
 func (re *Regexp) Find(text []byte) []int { return re.std.FindIndex(text) }
 
+// FindAll returns where the matches in text begin and end, none of which
+// overlap, as regexp.Regexp.FindAllIndex does.
+func (re *Regexp) FindAll(text []byte) [][]int { return re.std.FindAllIndex(text, -1) }
+
 // DependsOnEnd reports whether the expression looks at what follows a match
 // ($, \z, \b, \B), so that a match at the end of the text may be undone by
 // more text.

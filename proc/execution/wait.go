@@ -53,15 +53,17 @@ const (
 )
 
 // Watch begins to look for output of the execution that matches, from the
-// position from on, or from the server-side cursor if that is zero. The caller
-// stops the watch.
+// position from on, or from the server-side cursor if that is zero: then a
+// match may begin in a line that was delivered before it was complete. The
+// caller stops the watch.
 func (e *Execution) Watch(re *lazydfa.Regexp, from uint64, sel buffer.Selection) *buffer.Watch {
-	if from == 0 {
-		e.cursorMu.Lock()
-		from = e.cursor
-		e.cursorMu.Unlock()
+	if from > 0 {
+		return e.log.Watch(re, from, sel)
 	}
-	return e.log.Watch(re, from, sel)
+	e.cursorMu.Lock()
+	cursor := e.cursor
+	e.cursorMu.Unlock()
+	return e.log.WatchOn(re, cursor, sel)
 }
 
 // Expected hands over the watch that the request to start asked for; nil if

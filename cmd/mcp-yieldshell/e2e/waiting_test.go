@@ -54,7 +54,8 @@ func freePort(t *testing.T, network, host string) int {
 func TestWaitUntilOutputThatGrows(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	r := s.Execute(say(t, "one\ntwo\nserver lis", "@a", "tening on port 80", "@b", "80\nlast\n", "@c"), args{"yield_ms": 0})
+	r := s.Execute(say(t, "one\ntwo\nserver lis", "@a", "tening on port 80", "@b", "80\nlast\n", "@c"), args{"yield_until_output": "lis$"})
+	eq(t, "half of the line was returned", r.Stdout, "one\ntwo\nserver lis")
 	w := s.Go("wait", r.On(args{"until_output": `listening on port \d+`}))
 	release(t, s, "a")
 	m := w.Result()
