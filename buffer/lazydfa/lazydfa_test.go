@@ -209,3 +209,33 @@ func BenchmarkFeed(b *testing.B) {
 		})
 	}
 }
+
+// TestPrime tries all places where a match that ends after what came before may
+// begin and end.
+func TestPrime(t *testing.T) {
+	for _, expr := range expressions {
+		re := mustCompile(t, expr)
+		if re.asserts {
+			continue
+		}
+		exact := regexp.MustCompile(`\A(?:(?m:` + expr + `))\z`)
+		for _, text := range texts {
+			for cut := range text {
+				want := -1
+				for end := cut + 1; end <= len(text) && want < 0; end++ {
+					for begin := 0; begin <= end; begin++ {
+						if utf8.ValidString(text[begin:end]) && utf8.ValidString(text[end:]) && exact.MatchString(text[begin:end]) {
+							want = end - cut
+							break
+						}
+					}
+				}
+				m := re.Start()
+				m.Prime([]byte(text[:cut]))
+				if got := feed(m, text[cut:]); got != want {
+					t.Errorf("%q in %q after %q ends at %d, want %d", expr, text[cut:], text[:cut], got, want)
+				}
+			}
+		}
+	}
+}
