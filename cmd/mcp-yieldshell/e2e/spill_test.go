@@ -249,8 +249,8 @@ func TestAFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	s := startUnder(t, []string{"sh", "-c", `ulimit -f 128; exec "$@"`, "sh"},
 		"YIELDSHELL_SPILL_DIR="+dir, "YIELDSHELL_MAX_BUFFER_BYTES=1000", "YIELDSHELL_MAX_OUTPUT_BYTES=5000")
-	all := numbers(100000)
-	r := s.Execute("seq 1 100000", nil)
+	all := numbers(1000000) // much more than may wait in memory for the disk
+	r := s.Execute("seq 1 1000000", nil)
 	eq(t, "status", r.Status, "completed")
 	eq(t, "latest_seq", r.LatestSeq, int64(len(all)+1))
 	r = s.Call("read", r.On(args{"since_seq": 1}))
