@@ -173,7 +173,7 @@ func TestBundle(t *testing.T) {
 	if files[m.Server.EntryPoint].mode != 0o755 || m.Server.Config.Command != "${__dirname}/"+m.Server.EntryPoint {
 		t.Errorf("the entry point %s is %v, the command %s", m.Server.EntryPoint, files[m.Server.EntryPoint].mode, m.Server.Config.Command)
 	}
-	if len(m.Tools) != 8 || !slices.ContainsFunc(m.Tools, func(tool bundleTool) bool {
+	if len(m.Tools) != 7 || !slices.ContainsFunc(m.Tools, func(tool bundleTool) bool {
 		return tool == bundleTool{"execute", "Run a shell command."}
 	}) {
 		t.Errorf("tools %q", m.Tools)
