@@ -50,7 +50,7 @@ func TestBlockedCategoriesAreRefusedBeforeAnythingStarts(t *testing.T) {
 	for _, name := range categories {
 		r := s.Execute("echo x > ran", args{"side_effects": []string{name}})
 		if !slices.Contains(blockedByDefault, name) {
-			eq(t, name, r.Status, "completed")
+			eq(t, name+" ("+r.Error+")", r.Status, "completed")
 			continue
 		}
 		refused(t, r, name, "policy", "before the process started")
@@ -100,7 +100,7 @@ func TestTheBlocklistIsReplaced(t *testing.T) {
 				if slices.Contains(c.blocked, name) {
 					refused(t, r, name)
 				} else {
-					eq(t, name, r.Status, "completed")
+					eq(t, name+" ("+r.Error+")", r.Status, "completed")
 				}
 			}
 		})

@@ -124,7 +124,7 @@ func TestTheHandshakeNegotiates(t *testing.T) {
 			if answer.Capabilities["tools"] == nil {
 				t.Error("no tools capability")
 			}
-			eq(t, "tools", len(s.Tools()), 8)
+			eq(t, "tools", len(s.Tools()), 7)
 			eq(t, "status", s.Execute("echo hi", nil).Status, "completed")
 		})
 	}
