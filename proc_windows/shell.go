@@ -115,27 +115,6 @@ func powerShellLiteral(s string) string {
 	return b.String()
 }
 
-// dialect is how a program takes its command line apart. Windows leaves that
-// to each program.
-type dialect int
-
-const (
-	dialectC     dialect = iota // the C runtime's rules, which nearly all follow
-	dialectMSYS                 // the MSYS2 and Cygwin runtimes, so Git Bash
-	dialectPOSIX                // a POSIX shell reads it: the bash.exe of WSL
-)
-
-// quote makes one argument of any text.
-func (d dialect) quote(s string) string {
-	switch d {
-	case dialectMSYS:
-		return quoteMSYS(s)
-	case dialectPOSIX:
-		return quotePOSIX(s)
-	}
-	return quoteArg(s)
-}
-
 // quoteMSYS makes one argument for a program of the MSYS2 or Cygwin runtime.
 // Within quotes, where it expands no wildcard, a backslash escapes a quote or
 // another backslash wherever they stand; not so in an argument that begins

@@ -276,3 +276,24 @@ func shortPath(path string) (string, error) {
 		buf = make([]uint16, n)
 	}
 }
+
+// dialect is how a program takes its command line apart. Windows leaves that
+// to each program.
+type dialect int
+
+const (
+	dialectC     dialect = iota // the C runtime's rules, which nearly all follow
+	dialectMSYS                 // the MSYS2 and Cygwin runtimes, so Git Bash
+	dialectPOSIX                // a POSIX shell reads it: the bash.exe of WSL
+)
+
+// quote makes one argument of any text.
+func (d dialect) quote(s string) string {
+	switch d {
+	case dialectMSYS:
+		return quoteMSYS(s)
+	case dialectPOSIX:
+		return quotePOSIX(s)
+	}
+	return quoteArg(s)
+}
