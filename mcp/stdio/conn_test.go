@@ -71,12 +71,11 @@ func TestDrainTimes(t *testing.T) {
 				c := mustConnect(t, tr)
 				defer c.Close()
 				req := mustRead(t, c)
+				wrote := make(chan error, 1)
 				if test.answered > 0 {
-					time.AfterFunc(test.answered, func() {
-						if err := c.Write(context.Background(), result(req)); err != nil {
-							t.Error(err)
-						}
-					})
+					time.AfterFunc(test.answered, func() { wrote <- c.Write(context.Background(), result(req)) })
+				} else {
+					wrote <- nil
 				}
 				if _, err := c.Read(context.Background()); err != io.EOF {
 					t.Errorf("Read returned %v", err)
@@ -86,6 +85,9 @@ func TestDrainTimes(t *testing.T) {
 				}
 				if len(drained) != 1 || drained[0] != test.wantDrained {
 					t.Errorf("OnDrained was called after %v, want %v", drained, test.wantDrained)
+				}
+				if err := <-wrote; err != nil { // before Close, which would end it
+					t.Error(err)
 				}
 			})
 		})
