@@ -26,7 +26,7 @@ export GOARCH=amd64 CGO_ENABLED=0 # of both sides
 # under_wine ARGUMENT...: go test for Windows. Packages take turns: Wine's server
 # is a single thread, and its cmd loses children under load.
 under_wine() {
-	GOOS=windows go test -overlay "$WINE_OVERLAY" -exec wine -p 1 -timeout 15m "$@"
+	GOOS=windows go test -overlay "$WINE_OVERLAY" -exec "$PWD/ci/wine-exec.sh" -p 1 -timeout 15m "$@"
 }
 
 if [ $# -gt 0 ]; then

@@ -75,10 +75,34 @@ func (s *Server) remember() {
 		return
 	default:
 	}
-	below := Descendants(s.PID())
+	var below []member
+	for _, pid := range Descendants(s.PID()) {
+		below = append(below, member{pid, Born(pid)})
+	}
 	s.mu.Lock()
 	s.members = append(s.members, below...)
 	s.mu.Unlock()
+}
+
+// member is a process of the server. Its id alone may soon be another's.
+type member struct {
+	pid  int
+	born int64
+}
+
+// survivors waits until the processes have gone and returns the ids of those
+// that have not within the bound.
+func survivors(bound time.Duration, members []member) (left []int) {
+	Soon(bound, func() bool {
+		left = nil
+		for _, m := range members {
+			if Alive(m.pid) && Born(m.pid) == m.born {
+				left = append(left, m.pid)
+			}
+		}
+		return len(left) == 0
+	})
+	return left
 }
 
 // finish ends the server with the test and reports what was wrong with the
@@ -132,7 +156,7 @@ func (s *Server) reportLeftovers() {
 	s.mu.Lock()
 	members := s.members
 	s.mu.Unlock()
-	if left := Survivors(aftermathBound, members...); len(left) > 0 {
+	if left := survivors(aftermathBound, members); len(left) > 0 {
 		s.t.Errorf("processes outlived the server: %s", describe(left))
 	}
 	select {

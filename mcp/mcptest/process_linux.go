@@ -35,6 +35,16 @@ func state(pid int) string {
 	return ""
 }
 
+// Born tells processes apart that have had the same id: when the process
+// began, in a unit of the system's, or 0 if it is not there.
+func Born(pid int) int64 {
+	if f := stat(pid); len(f) > 19 {
+		born, _ := strconv.ParseInt(f[19], 10, 64)
+		return born
+	}
+	return 0
+}
+
 // Parent is the process's parent, or 0.
 func Parent(pid int) int {
 	if f := stat(pid); f != nil {

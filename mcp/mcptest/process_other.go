@@ -22,6 +22,20 @@ func Alive(pid int) bool {
 	return !slices.Contains(status, process.Zombie)
 }
 
+// Born tells processes apart that have had the same id: when the process
+// began, in a unit of the system's, or 0 if it is not there.
+func Born(pid int) int64 {
+	p, err := process.NewProcess(int32(pid))
+	if err != nil {
+		return 0
+	}
+	born, err := p.CreateTime()
+	if err != nil {
+		return 0
+	}
+	return born
+}
+
 // Parent is the process's parent, or 0. Windows goes on naming a parent that
 // has ended, whose id may be another process's by now: a younger one's.
 func Parent(pid int) int {

@@ -68,7 +68,7 @@ type Server struct {
 	schemas  map[string]*schema
 	closed   bool
 	killed   bool
-	members  []int // processes of the server, seen before its end
+	members  []member // processes of the server, seen before its end
 }
 
 // Message is a JSON-RPC message from the server.
