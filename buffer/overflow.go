@@ -142,7 +142,8 @@ func (l *Log) inMemory(from uint64, sel Selection) bool {
 // gather begins the gathering for a page. A stream that the overflow refused to
 // go on with has a gap, between what it kept and what the ring keeps. No page
 // leads across a gap, so that a reader sees where it is: the page before it ends
-// there, and the one that begins there says that something is lost.
+// there, and the one that begins there says that something is lost. Where the
+// overflow has nothing left before the gap, there is no page before it either.
 func (l *Log) gather(from uint64, limit int, sel Selection) gathering {
 	g := gathering{latest: l.next, horizon: l.next}
 	g.left.total = totalOf(l.selected(sel))
@@ -160,12 +161,13 @@ func (l *Log) gather(from uint64, limit int, sel Selection) gathering {
 		}
 		kept := l.overflow.Kept(Stream(s))
 		gap := kept.Refused
-		g.evicted = g.evicted || kept.Lost >= from || gap != 0 && gap <= from
+		inGap := gap != 0 && (gap <= from || kept.Bytes == 0)
+		g.evicted = g.evicted || kept.Lost >= from || inGap
 		end := true
-		if gap == 0 || gap > from {
+		if !inGap {
 			p.extract, end = l.overflow.Forward(Stream(s), from, need)
 		}
-		if gap > from {
+		if gap != 0 && !inGap {
 			g.horizon = min(g.horizon, gap)
 		} else if end {
 			r.copyFrom(from, need, &p.rest)

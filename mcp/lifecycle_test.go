@@ -122,6 +122,23 @@ func TestReadEvicted(t *testing.T) {
 	}, prints(strings.Repeat("x", 1500), 0))
 }
 
+// A capped tail does not say that all output before it is gone.
+func TestReadEvictedTail(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.config.MaxOutputBytes = 5000
+		id := b.call("execute", runs(``)).id()
+		r := b.call("read", of(id, `"tail_lines": 1000, "max_output_bytes": 10`))
+		r.want(t, "evicted", true)
+		r.want(t, "start_seq", 1991)
+		r.contains(t, "hint", "Fewer than 1000 lines are kept", "larger max_output_bytes")
+		if hint := r.text("hint"); strings.Contains(hint, "position") {
+			t.Errorf("hint = %q, though output before the tail is kept", hint)
+		}
+		b.call("read", of(id, `"since_seq": 1991`)).want(t, "evicted", false)
+		b.call("read", of(id, `"tail_lines": 1000`)).contains(t, "hint", "before position 1001 was dropped")
+	}, prints(strings.Repeat("x\n", 1000), 0))
+}
+
 func TestNoHintAtARecordThatIsGone(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		r := b.call("execute", runs(``))

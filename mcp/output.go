@@ -229,17 +229,27 @@ func (t *tools) hint(e *execution.Execution, v view, page buffer.Page) string {
 	}
 	var parts []string
 	if page.Evicted {
-		limit := "YIELDSHELL_MAX_BUFFER_BYTES"
-		if t.Spilling {
-			limit = "YIELDSHELL_MAX_SPILL_BYTES"
-		}
-		parts = append(parts, fmt.Sprintf("Output before position %d was dropped before it was read and cannot be recovered: poll more often, or have the operator raise %s.", page.Start, limit))
+		parts = append(parts, t.lossHint(v, page))
 	}
 	if _, kept := t.Registry.Get(e.ID()); !kept {
 		return strings.Join(append(parts, "The record has been removed in the meantime, so no more of its output can be read."), " ")
 	}
 	parts = append(parts, t.followUp(e.ID(), v, page))
 	return strings.Join(parts, " ")
+}
+
+// lossHint says which output is gone. The oldest byte of a capped tail is not
+// the oldest one that is kept, so its position says nothing of that.
+func (t *tools) lossHint(v view, page buffer.Page) string {
+	limit := "YIELDSHELL_MAX_BUFFER_BYTES"
+	if t.Spilling {
+		limit = "YIELDSHELL_MAX_SPILL_BYTES"
+	}
+	what := fmt.Sprintf("Output before position %d was dropped before it was read", page.Start)
+	if v.tail != nil && page.Capped {
+		what = fmt.Sprintf("Fewer than %d lines are kept: older ones were dropped before they were read", *v.tail)
+	}
+	return fmt.Sprintf("%s and cannot be recovered: poll more often, or have the operator raise %s.", what, limit)
 }
 
 // followUp names the next call.

@@ -88,19 +88,29 @@ func (m *model) fill(p *buffer.Page, chars [][]int) {
 	p.Stdout, p.Stderr = text[buffer.Stdout].String(), text[buffer.Stderr].String()
 }
 
+// gapAfter returns where the output of s is interrupted that a page from that
+// position on could have, 0 if it is not.
+func (m *model) gapAfter(s buffer.Stream, from int) int {
+	if k := m.file.Kept(s); k.Bytes > 0 && k.Refused > uint64(from) {
+		return int(k.Refused)
+	}
+	return 0
+}
+
 func (m *model) page(from, limit int, sel buffer.Selection) buffer.Page {
 	latest := len(m.bytes) + 1
 	from = min(max(from, 1), latest)
 	end := latest
 	for s := range buffer.Stream(2) {
-		if gap := int(m.file.Kept(s).Refused); selects(sel, s) && gap > from {
+		if gap := m.gapAfter(s, from); selects(sel, s) && gap > 0 {
 			end = min(end, gap)
 		}
 	}
 	p := buffer.Page{Start: uint64(from), Next: uint64(end), Latest: uint64(latest), Capped: end < latest}
 	for pos := from; pos < latest; pos++ { // as far as no page will end for it
 		s := m.bytes[pos-1].stream
-		ahead := m.file.Kept(s).Refused > uint64(from) && uint64(pos) >= m.file.Kept(s).Refused
+		gap := m.gapAfter(s, from)
+		ahead := gap > 0 && pos >= gap
 		p.Evicted = p.Evicted || selects(sel, s) && m.lost(pos) && !ahead
 	}
 	var taken [][]int

@@ -125,7 +125,7 @@ func sweepFolder(folder string) error {
 // which is given up.
 func empty(folder string, lock *flock.Flock) error {
 	entries, err := os.ReadDir(folder)
-	problems := []error{err}
+	problems := []error{gone(err)}
 	for _, entry := range entries {
 		if entry.Name() != ownerName && entry.Type().IsRegular() {
 			problems = append(problems, gone(remove(filepath.Join(folder, entry.Name()))))

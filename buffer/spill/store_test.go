@@ -357,6 +357,28 @@ func TestDiskThatHangs(t *testing.T) {
 	})
 }
 
+// What follows files that have vanished is read at once, without a page of
+// nothing before it.
+func TestFilesThatVanish(t *testing.T) {
+	st := open(t, t.TempDir(), 1000, 1000)
+	st.opts.Warn = func(string, ...any) {}
+	f := st.File("x")
+	l := buffer.NewLog(10)
+	l.SetOverflow(f)
+	l.Append(buffer.Stdout, []byte(strings.Repeat("a", 500)))
+	settled(f)
+	if err := os.RemoveAll(st.folder); err != nil {
+		t.Fatal(err)
+	}
+	l.Page(1, 10, buffer.Both) // finds that they are gone
+	l.Append(buffer.Stdout, []byte(strings.Repeat("b", 500)))
+	got := l.Page(1, 5, buffer.Both)
+	want := buffer.Page{Stdout: "bbbbb", Start: 991, Next: 996, Latest: 1001, Capped: true, Evicted: true}
+	if got != want {
+		t.Errorf("Page(1)\n got %+v\nwant %+v", got, want)
+	}
+}
+
 // Output waits for a disk that is only slow.
 func TestDiskThatIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
