@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,22 +20,32 @@ import (
 // progressEvery is how often a call that waits says so.
 const progressEvery = 2 * time.Second
 
+var (
+	// errMisconfigured: the server did not start, and has said why itself.
+	errMisconfigured = errors.New("the server's configuration is wrong")
+	errUnknownTool   = errors.New("unknown tool")
+)
+
 // call starts a server in this binary, calls one tool over a real stdio pipe
 // and prints the result.
 func call(ctx context.Context, args []string, sys system) int {
 	flags := flag.NewFlagSet("mcp-yieldshell call", flag.ContinueOnError)
-	flags.SetOutput(sys.stderr)
-	flags.Usage = func() { fmt.Fprint(sys.stderr, "usage: mcp-yieldshell call [--json] TOOL ['JSON' | -]\n") }
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
 	asJSON := flags.Bool("json", false, "print the result as JSON")
 	words, err := parseAnywhere(flags, args)
-	if errors.Is(err, flag.ErrHelp) {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(sys.stdout, commandUsage("call"))
 		return exitOK
-	}
-	if err != nil {
+	case err != nil:
+		fmt.Fprintf(sys.stderr, "mcp-yieldshell call: %v; it takes --json only\n", err)
 		return exitUsage
-	}
-	if len(words) < 1 || len(words) > 2 {
-		flags.Usage()
+	case len(words) == 0:
+		fmt.Fprint(sys.stderr, commandUsage("call"))
+		return exitUsage
+	case len(words) > 2:
+		fmt.Fprintf(sys.stderr, "mcp-yieldshell call: unexpected argument %s; it takes a tool and one JSON object, in quotes\n", shown(words[2]))
 		return exitUsage
 	}
 	arguments, err := toolArguments(words[1:], sys.stdin)
@@ -48,6 +60,11 @@ func call(ctx context.Context, args []string, sys system) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(sys.stderr, "mcp-yieldshell call: interrupted; the server and what it ran have ended")
 		return exitInterrupted
+	case errors.Is(err, errMisconfigured):
+		return exitUsage
+	case errors.Is(err, errUnknownTool):
+		fmt.Fprintf(sys.stderr, "mcp-yieldshell call: %v\n", err)
+		return exitUsage
 	case err != nil:
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell call: %v\n", err)
 		return exitFailed
@@ -91,6 +108,10 @@ func toolArguments(words []string, stdin io.Reader) (json.RawMessage, error) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) { // its text is for programmers in Go
+			err = fmt.Errorf("got a JSON %s", kind.Value)
+		}
 		return nil, fmt.Errorf("the arguments must be a JSON object such as {\"command\": \"ls\", \"side_effects\": [\"NONE\"]}: %w", err)
 	}
 	return text, nil
@@ -109,11 +130,38 @@ func callTool(ctx context.Context, tool string, arguments json.RawMessage, sys s
 	client := sdk.NewClient(&sdk.Implementation{Name: "mcp-yieldshell-call", Version: currentBuild().Version}, nil)
 	session, err := client.Connect(ctx, &sdk.CommandTransport{Command: server, TerminateDuration: shutdownBound}, nil)
 	if err != nil {
+		if ended := server.ProcessState; ended != nil && ended.ExitCode() == exitUsage {
+			return nil, errMisconfigured
+		}
 		return nil, fmt.Errorf("starting the server: %w", err)
 	}
 	defer session.Close()
 	defer reportWaiting(ctx, sys.stderr, tool)()
-	return session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: arguments})
+	result, err := session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return nil, whyNotCalled(ctx, session, tool, err)
+	}
+	return result, nil
+}
+
+// whyNotCalled is the error of a call, in words that help if there is no such
+// tool.
+func whyNotCalled(ctx context.Context, session *sdk.ClientSession, tool string, err error) error {
+	list, listErr := session.ListTools(ctx, nil)
+	if listErr != nil {
+		return err
+	}
+	var names []string
+	for _, t := range list.Tools {
+		names = append(names, t.Name)
+	}
+	switch {
+	case slices.Contains(names, tool):
+		return err
+	case tool == "search":
+		return fmt.Errorf("%w %q: it is offered with %s=on in the environment", errUnknownTool, tool, searchVariable)
+	}
+	return fmt.Errorf("%w %s%s; the tools are %s", errUnknownTool, shown(tool), didYouMean(tool, names), strings.Join(names, ", "))
 }
 
 // reportWaiting says on stderr that the call still waits, until the function

@@ -96,18 +96,12 @@ func commands() []command {
 		{
 			name:    "man",
 			summary: "print the manual page, for man -l -",
-			run: func(_ context.Context, _ []string, sys system) int {
-				fmt.Fprint(sys.stdout, manual(currentBuild()))
-				return exitOK
-			},
+			run:     printing("man", func() string { return manual(currentBuild()) }),
 		},
 		{
 			name:    "version",
 			summary: "print the version",
-			run: func(_ context.Context, _ []string, sys system) int {
-				fmt.Fprintln(sys.stdout, currentBuild().String())
-				return exitOK
-			},
+			run:     printing("version", func() string { return currentBuild().String() + "\n" }),
 		},
 		{
 			name:    "help",
@@ -122,6 +116,18 @@ func commands() []command {
 
 func withoutContext(run func([]string, system) int) func(context.Context, []string, system) int {
 	return func(_ context.Context, args []string, sys system) int { return run(args, sys) }
+}
+
+// printing is a command that prints a text and takes no arguments.
+func printing(name string, text func() string) func(context.Context, []string, system) int {
+	return func(_ context.Context, args []string, sys system) int {
+		if len(args) > 0 {
+			fmt.Fprintf(sys.stderr, "mcp-yieldshell %s: unexpected argument %s; it takes none\n", name, shown(args[0]))
+			return exitUsage
+		}
+		fmt.Fprint(sys.stdout, text())
+		return exitOK
+	}
 }
 
 // findCommand returns the command of that name, or of the flag that people

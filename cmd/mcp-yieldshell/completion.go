@@ -16,14 +16,17 @@ func completion(_ context.Context, args []string, sys system) int {
 		"fish":       fishCompletion,
 		"powershell": powershellCompletion,
 	}
-	if len(args) == 1 {
-		if script, ok := scripts[args[0]]; ok {
-			fmt.Fprint(sys.stdout, script(commands()))
-			return exitOK
-		}
+	if len(args) != 1 {
+		fmt.Fprintln(sys.stderr, "usage: mcp-yieldshell completion bash|zsh|fish|powershell")
+		return exitUsage
 	}
-	fmt.Fprintln(sys.stderr, "usage: mcp-yieldshell completion bash|zsh|fish|powershell")
-	return exitUsage
+	script, ok := scripts[args[0]]
+	if !ok {
+		fmt.Fprintf(sys.stderr, "mcp-yieldshell completion: unknown shell %s; the shells are bash, zsh, fish, powershell\n", shown(args[0]))
+		return exitUsage
+	}
+	fmt.Fprint(sys.stdout, script(commands()))
+	return exitOK
 }
 
 // candidates are the words that may follow a command.
