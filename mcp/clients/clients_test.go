@@ -482,6 +482,36 @@ func TestForeignEntryIsLeftAlone(t *testing.T) {
 	}
 }
 
+// What cannot be kept is not written over, and an error says what is there.
+func TestOddEntriesAreLeftAlone(t *testing.T) {
+	c, _ := Find("cursor")
+	file := File{Path: filepath.Join(t.TempDir(), "f")}
+	entry := Entry{Command: self, Env: []Variable{{"K", "new"}}}
+	for _, test := range []struct{ entry, problem string }{
+		{`{"url": "http://localhost:1/"}`, "it names no command"},
+		{`"mcp-yieldshell"`, "it names no command"},
+		{`{"command": "mcp-yieldshell", "env": ["K=old", "L=1"]}`, `"mcpServers.yieldshell.env" is a list where an object was expected`},
+		{`{"command": "mcp-yieldshell", "env": "K=old"}`, `"mcpServers.yieldshell.env" is a string where an object was expected`},
+	} {
+		write(t, file.Path, `{"mcpServers": {"yieldshell": `+test.entry+`}}`)
+		if _, err := c.Add(file, entry, self); err == nil || !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%s: %v", test.entry, err)
+		}
+	}
+}
+
+func TestHugeFilesAreLeftAlone(t *testing.T) {
+	c, _ := Find("cursor")
+	file := File{Path: filepath.Join(t.TempDir(), "f")}
+	write(t, file.Path, "{}")
+	if err := os.Truncate(file.Path, mostBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Add(file, Entry{Command: self}, self); err == nil || !strings.Contains(err.Error(), "33554433 bytes; the most that is edited are 33554432") {
+		t.Error(err)
+	}
+}
+
 // TestBothForms: OpenCode reads both of its forms.
 func TestBothForms(t *testing.T) {
 	c, _ := Find("opencode")

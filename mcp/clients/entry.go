@@ -132,6 +132,14 @@ func (e Entry) Words() string {
 	return strings.Join(append([]string{e.Command}, e.Args...), " ")
 }
 
+// does says what the entry does, for a message.
+func (e Entry) does() string {
+	if e.Command == "" {
+		return "it names no command"
+	}
+	return fmt.Sprintf("it runs %q", e.Words())
+}
+
 // Launcher reports whether another program is asked to run the server.
 func (e Entry) Launcher() bool {
 	return !namesServer(filepath.ToSlash(e.Command))

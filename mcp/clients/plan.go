@@ -73,7 +73,7 @@ func (c Client) Add(file File, e Entry, self string) (Plan, error) {
 		}
 		err = doc.Set(entry, path...)
 	case !c.shape.read(current).Runs(self):
-		return Plan{}, fmt.Errorf("%s: the entry %q %w: it runs %q; rename or remove it first", file.Path, Name, ErrForeign, c.shape.read(current).Words())
+		return Plan{}, fmt.Errorf("%s: the entry %q %w: %s; rename or remove it first", file.Path, Name, ErrForeign, c.shape.read(current).does())
 	default:
 		was := c.shape.read(current)
 		if was.Disabled {
@@ -111,7 +111,7 @@ func (c Client) update(doc document, path []string, was, e Entry) error {
 	}
 	name := c.shape.envName()
 	old, has := doc.Get(at(name)...)
-	if _, isTable := old.(map[string]any); !has || !isTable {
+	if !has || old == nil {
 		var env edit.Object
 		for _, v := range mergeVariables(was.Env, e.Env) {
 			env = append(env, edit.Member{Name: v.Name, Value: v.Value})
@@ -158,7 +158,7 @@ func (c Client) Remove(file File, self string) (Plan, error) {
 			continue
 		}
 		if e := c.shape.read(current); !e.Runs(self) {
-			return Plan{}, fmt.Errorf("%s: the entry %q %w: it runs %q; remove it by hand if you want to", file.Path, Name, ErrForeign, e.Words())
+			return Plan{}, fmt.Errorf("%s: the entry %q %w: %s; remove it by hand if you want to", file.Path, Name, ErrForeign, e.does())
 		}
 		if err := doc.Delete(path...); err != nil {
 			return Plan{}, fmt.Errorf("%s: %w", file.Path, err)
@@ -237,6 +237,23 @@ func (c Client) Snippet(e Entry) ([]byte, error) {
 	return doc.Bytes(), nil
 }
 
+// mostBytes is the size of the largest file that is edited. The largest real
+// ones, with a history of everything, have a few megabytes; to parse one takes
+// some fifty times its size in memory.
+const mostBytes = 32 << 20
+
+// readFile is os.ReadFile for files of at most mostBytes.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > mostBytes {
+		return nil, fmt.Errorf("%s has %d bytes; the most that is edited are %d", path, info.Size(), mostBytes)
+	}
+	return os.ReadFile(path)
+}
+
 // open reads and parses a client's file.
 func (c Client) open(file File) (Plan, document, error) {
 	target, err := followLinks(file.Path)
@@ -247,7 +264,7 @@ func (c Client) open(file File) (Plan, document, error) {
 	if target != file.Path {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s is a link; the file that changes is %s", file.Path, target))
 	}
-	text, err := os.ReadFile(target)
+	text, err := readFile(target)
 	switch {
 	case err == nil:
 		p.Existed, p.Before, p.After = true, text, text
