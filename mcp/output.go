@@ -229,7 +229,7 @@ func (t *tools) hint(e *execution.Execution, v view, page buffer.Page) string {
 	}
 	var parts []string
 	if page.Evicted {
-		parts = append(parts, t.lossHint(v, page))
+		parts = append(parts, t.lossHint(e, v, page))
 	}
 	if _, kept := t.Registry.Get(e.ID()); !kept {
 		return strings.Join(append(parts, "The record has been removed in the meantime, so no more of its output can be read."), " ")
@@ -238,18 +238,22 @@ func (t *tools) hint(e *execution.Execution, v view, page buffer.Page) string {
 	return strings.Join(parts, " ")
 }
 
-// lossHint says which output is gone. The oldest byte of a capped tail is not
-// the oldest one that is kept, so its position says nothing of that.
-func (t *tools) lossHint(v view, page buffer.Page) string {
-	limit := "YIELDSHELL_MAX_BUFFER_BYTES"
-	if t.Spilling {
-		limit = "YIELDSHELL_MAX_SPILL_BYTES"
-	}
+// lossHint says which output is gone, and how less of it would be. The oldest
+// byte of a capped tail is not the oldest one that is kept, so its position says
+// nothing of that.
+func (t *tools) lossHint(e *execution.Execution, v view, page buffer.Page) string {
 	what := fmt.Sprintf("Output before position %d was dropped before it was read", page.Start)
 	if v.tail != nil && page.Capped {
 		what = fmt.Sprintf("Fewer than %d lines are kept: older ones were dropped before they were read", *v.tail)
 	}
-	return fmt.Sprintf("%s and cannot be recovered: poll more often, or have the operator raise %s.", what, limit)
+	remedy := "raise YIELDSHELL_MAX_BUFFER_BYTES"
+	switch {
+	case e.SpillErr() != nil: // no limit is to blame
+		remedy = "see to the disk of YIELDSHELL_SPILL_DIR"
+	case t.Spilling:
+		remedy = "raise YIELDSHELL_MAX_SPILL_BYTES"
+	}
+	return fmt.Sprintf("%s and cannot be recovered: poll more often, or have the operator %s.", what, remedy)
 }
 
 // followUp names the next call.

@@ -51,9 +51,7 @@ func (e *Execution) summary() Summary {
 		Stderr:    e.log.Total(buffer.Stderr),
 		LatestSeq: e.log.Latest(),
 		StdinErr:  e.stdin.failure(),
-	}
-	if e.spill != nil {
-		s.SpillErr = e.spill.Err()
+		SpillErr:  e.SpillErr(),
 	}
 	if at := e.lastOutput.Load(); at != 0 {
 		s.LastOutput = time.Unix(0, at)
@@ -67,6 +65,15 @@ func (e *Execution) summary() Summary {
 	}
 	s.Duration = end.Sub(e.started)
 	return s
+}
+
+// SpillErr returns why output that left memory was not kept on disk, nil if it
+// was or was not meant to be.
+func (e *Execution) SpillErr() error {
+	if e.spill == nil {
+		return nil
+	}
+	return e.spill.Err()
 }
 
 // Activity returns how long the execution has been running, or did, and how

@@ -266,6 +266,7 @@ func TestAFullDisk(t *testing.T) {
 		if page.Evicted {
 			eq(t, "one gap", gap, false)
 			gap = true
+			contains(t, "hint", page.Hint, "see to the disk of YIELDSHELL_SPILL_DIR")
 			if page.StartSeq <= since || len(got) < 60000 {
 				t.Fatalf("after %d bytes a gap from %d to %d", len(got), since, page.StartSeq)
 			}
