@@ -45,6 +45,11 @@ func (l launch) create() (started, error) {
 		return started{}, fmt.Errorf("process attributes (handles): %w", err)
 	}
 	info, err := l.call(attributes.List())
+	if errors.Is(err, windows.ERROR_INTERNAL_ERROR) {
+		// Wine answers so about once in a thousand starts, and does better when
+		// it is asked again.
+		info, err = l.call(attributes.List())
+	}
 	if err != nil {
 		return started{}, err
 	}

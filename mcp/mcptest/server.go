@@ -117,10 +117,6 @@ func Start(t testing.TB, o Options) *Server {
 }
 
 func (s *Server) launch(o Options) error {
-	words := append(append([]string{}, o.Wrapper...), o.Command...)
-	s.cmd = exec.Command(words[0], words[1:]...)
-	s.cmd.Dir = s.Dir
-	s.cmd.Env = Environ(o.Env)
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return err
@@ -133,8 +129,18 @@ func (s *Server) launch(o Options) error {
 	if err != nil {
 		return errors.Join(err, inR.Close(), inW.Close(), outR.Close(), outW.Close())
 	}
-	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr, s.stdin = inR, outW, errW, inW
-	err = errors.Join(s.cmd.Start(), inR.Close(), outW.Close(), errW.Close())
+	s.stdin = inW
+	words := append(append([]string{}, o.Wrapper...), o.Command...)
+	for try := 1; ; try++ {
+		s.cmd = exec.Command(words[0], words[1:]...)
+		s.cmd.Dir = s.Dir
+		s.cmd.Env = Environ(o.Env)
+		s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = inR, outW, errW
+		if err = s.cmd.Start(); !transient(err) || try == 3 {
+			break
+		}
+	}
+	err = errors.Join(err, inR.Close(), outW.Close(), errW.Close())
 	if err != nil {
 		return errors.Join(err, inW.Close(), outR.Close(), errR.Close())
 	}

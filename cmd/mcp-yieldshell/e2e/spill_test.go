@@ -301,7 +301,7 @@ func TestSpillConfigurationIsChecked(t *testing.T) {
 		parts []string
 	}{
 		{[]string{"YIELDSHELL_SPILL_DIR=spill"}, []string{"YIELDSHELL_SPILL_DIR", `"spill"`, "absolute path"}},
-		{[]string{"YIELDSHELL_SPILL_DIR=" + file}, []string{"YIELDSHELL_SPILL_DIR", filepath.Base(file), "folder"}},
+		{[]string{"YIELDSHELL_SPILL_DIR=" + serverPath(file)}, []string{"YIELDSHELL_SPILL_DIR", filepath.Base(file), "folder"}},
 		{[]string{"YIELDSHELL_MAX_SPILL_BYTES=1GB"}, []string{"YIELDSHELL_MAX_SPILL_BYTES", "1GB", "whole number of bytes"}},
 		{[]string{"YIELDSHELL_MAX_SPILL_TOTAL_BYTES=0"}, []string{"YIELDSHELL_MAX_SPILL_TOTAL_BYTES", `"0"`, "from 1"}},
 		{[]string{"YIELDSHELL_RENDER=html"}, []string{"YIELDSHELL_RENDER", "html", "raw or text"}},
