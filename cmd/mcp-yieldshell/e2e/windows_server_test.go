@@ -34,7 +34,7 @@ func notOnWine(t *testing.T, why string) {
 
 // serverPath is a path of the client's as the server knows it.
 func serverPath(path string) string {
-	if !posix {
+	if !posix || posixServer() {
 		return path
 	}
 	return "Z:" + strings.ReplaceAll(path, "/", `\`)
