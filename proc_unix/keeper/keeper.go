@@ -347,6 +347,11 @@ func (k *keeper) list(f wire.Frame) {
 	}
 	var l wire.Listed
 	ms, _ := k.snapshot()
+	// The kernel says that a child is left. Looks that find nobody alive came
+	// while one was re-parented.
+	for try := 0; try < snapshotTries && tree.Adopts && !tree.AnyLive(ms); try++ {
+		ms, _ = k.snapshot()
+	}
 	for _, m := range ms {
 		switch {
 		case !m.Live() || m.PID == k.shell || m.PID < 0:
