@@ -97,19 +97,28 @@ func runServer(dir, command string) error {
 	return b.Close()
 }
 
-// killServer starts the command, kills it on a line of input, and says who is
-// left.
-func killServer(dir, command string) error {
+// startAndRead starts the command, and returns after a line of input.
+func startAndRead(dir, command string) (*Backend, proc.Process, error) {
 	b, err := New()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	p, err := serverStart(b, dir, command)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	var line string
 	fmt.Scanln(&line)
+	return b, p, nil
+}
+
+// killServer starts the command, kills it on a line of input, and says who is
+// left.
+func killServer(dir, command string) error {
+	b, p, err := startAndRead(dir, command)
+	if err != nil {
+		return err
+	}
 	started := time.Now()
 	r, err := p.Kill(context.Background())
 	fmt.Println("unkillable", len(r.Unkillable), err, time.Since(started) < keeper.KillBound)
@@ -122,16 +131,10 @@ func killServer(dir, command string) error {
 // countServer starts the command, and on a line of input says how many
 // processes it has and how many of them SIGTERM has reached.
 func countServer(dir, command string) error {
-	b, err := New()
+	b, p, err := startAndRead(dir, command)
 	if err != nil {
 		return err
 	}
-	p, err := serverStart(b, dir, command)
-	if err != nil {
-		return err
-	}
-	var line string
-	fmt.Scanln(&line)
 	ctx := context.Background()
 	attached, err := p.Attached(ctx)
 	if err != nil {

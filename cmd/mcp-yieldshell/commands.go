@@ -57,14 +57,11 @@ func commands() []command {
 			name:    "install",
 			args:    "CLIENT...",
 			summary: "put the server into a client's configuration",
-			options: []option{
-				{"--project", "", "the file of the project here, not the user's"},
+			options: slices.Concat([]option{
 				{"--env", "NAME=VALUE", "a variable of the server; may be repeated"},
 				{"--allow-cwd", "DIR", "commands must start in or below it; may be repeated"},
 				{"--print", "", "print what an entry looks like, and write nothing"},
-				{"--dry-run", "", "show the difference, and write nothing"},
-				{"--yes", "", "do not ask"},
-			},
+			}, fileOptions()),
 			words: clients.IDs(),
 			run:   withoutContext(install),
 		},
@@ -72,13 +69,9 @@ func commands() []command {
 			name:    "uninstall",
 			args:    "CLIENT...",
 			summary: "take the server out of a client's configuration",
-			options: []option{
-				{"--project", "", "the file of the project here, not the user's"},
-				{"--dry-run", "", "show the difference, and write nothing"},
-				{"--yes", "", "do not ask"},
-			},
-			words: clients.IDs(),
-			run:   withoutContext(uninstall),
+			options: fileOptions(),
+			words:   clients.IDs(),
+			run:     withoutContext(uninstall),
 		},
 		{
 			name:    "doctor",
@@ -111,6 +104,15 @@ func commands() []command {
 				return exitOK
 			},
 		},
+	}
+}
+
+// fileOptions are those of the commands that change a client's file.
+func fileOptions() []option {
+	return []option{
+		{"--project", "", "the file of the project here, not the user's"},
+		{"--dry-run", "", "show the difference, and write nothing"},
+		{"--yes", "", "do not ask"},
 	}
 }
 

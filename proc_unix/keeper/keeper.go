@@ -106,7 +106,7 @@ func (k *keeper) end() {
 func (k *keeper) receive(p []byte) (int, error) {
 	var oob [64]byte
 	for {
-		n, oobn, flags, _, err := syscall.Recvmsg(ControlFD, p, oob[:], receiveFlags)
+		n, oobn, flags, _, err := syscall.Recvmsg(controlFD, p, oob[:], receiveFlags)
 		if err == syscall.EINTR {
 			continue
 		}
@@ -370,7 +370,7 @@ func (k *keeper) send(kind wire.Kind, seq uint32, payload func([]byte) []byte) {
 	b := wire.End(payload(wire.Begin(k.out[:0], kind, seq)))
 	k.out = b
 	for len(b) > 0 {
-		n, err := syscall.SendmsgN(ControlFD, b, nil, nil, sendFlags)
+		n, err := syscall.SendmsgN(controlFD, b, nil, nil, sendFlags)
 		if err == syscall.EINTR {
 			continue
 		}

@@ -12,8 +12,8 @@ const (
 	// Name is the first argument of a supervisor, and its only one.
 	Name = "yieldshell-supervisor"
 
-	// ControlFD is the supervisor's end of the socket.
-	ControlFD = 3
+	// controlFD is the supervisor's end of the socket.
+	controlFD = 3
 
 	// parentVariable is the environment variable that says whose supervisor
 	// a process is. No command inherits it: their environment comes with the
@@ -44,7 +44,7 @@ func init() {
 // own init calls it for a process with the name of a supervisor whose server
 // has ended before its first look: it ends at once, as its socket is closed.
 func Main() {
-	CloseOnExec(ControlFD)
+	CloseOnExec(controlFD)
 	shield()
 	k := &keeper{exits: make(chan struct{}, 1)}
 	k.in = wire.NewReader(k.receive)
