@@ -367,8 +367,9 @@ func TestFilesThatVanish(t *testing.T) {
 	l.SetOverflow(f)
 	l.Append(buffer.Stdout, []byte(strings.Repeat("a", 500)))
 	settled(f)
-	if err := os.RemoveAll(st.folder); err != nil {
-		t.Fatal(err)
+	os.RemoveAll(st.folder) // on Windows the owner's file stays: it is open
+	if kept, err := filepath.Glob(filepath.Join(st.folder, "x.*")); err != nil || len(kept) > 0 {
+		t.Fatalf("%q is left, %v", kept, err)
 	}
 	l.Page(1, 10, buffer.Both) // finds that they are gone
 	l.Append(buffer.Stdout, []byte(strings.Repeat("b", 500)))
