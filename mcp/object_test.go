@@ -1,11 +1,17 @@
 package mcp
 
 import (
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+	"github.com/yieldshell/mcp-yieldshell/proc/execution"
 )
 
 // TestRender compares what answers write with what encoding/json makes of
@@ -13,7 +19,7 @@ import (
 func TestRender(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, empty := range []answer{
-		&executeAnswer{}, &readAnswer{}, &waitAnswer{}, &writeAnswer{}, &stopAnswer{}, &psAnswer{Executions: []psRow{}}, &searchAnswer{Matches: []finding{}}, &cleanupAnswer{}, &refusal{},
+		&executeAnswer{}, &readAnswer{}, &waitAnswer{}, &writeAnswer{}, &stopAnswer{}, &psAnswer{}, &oneRow{}, &searchAnswer{Matches: []finding{}}, &cleanupAnswer{}, &refusal{},
 	} {
 		kind := reflect.TypeOf(empty).Elem()
 		t.Run(kind.Name(), func(t *testing.T) {
@@ -24,6 +30,31 @@ func TestRender(t *testing.T) {
 				compareRendered(t, v.Interface().(answer))
 			}
 		})
+	}
+}
+
+// oneRow is an answer of one row of ps.
+type oneRow struct {
+	psRow
+	warned
+}
+
+func (r *oneRow) failed() bool { return false }
+
+func (r *oneRow) write(o *object) {
+	r.psRow.write(o)
+	r.warned.write(o)
+}
+
+func TestRenderRows(t *testing.T) {
+	ended := execution.Summary{
+		ID: "00000001", PID: 7, Command: "exit 3", Dir: "/", Status: execution.Failed, Exit: &proc.Exit{Code: 3},
+		Started: time.Unix(1, 0), Ended: time.Unix(3, 0), Duration: 2 * time.Second, LastOutput: time.Unix(2, 0),
+		Lost: errors.New("gone"), Detached: []proc.Member{{PID: 8, Name: "child"}},
+	}
+	running := execution.Summary{ID: "00000002", Command: "sleep 9", Status: execution.Running, Started: time.Unix(2, 0)}
+	for _, list := range [][]execution.Summary{nil, {ended}, {running, ended}, slices.Repeat([]execution.Summary{running, ended}, longList)} {
+		compareRendered(t, &psAnswer{Executions: psRows{list, time.Unix(4, 0)}})
 	}
 }
 
@@ -38,6 +69,8 @@ func compareRendered(t *testing.T, a answer) {
 // fill gives a value random contents, and leaves much of it empty.
 func fill(r *rand.Rand, v reflect.Value) {
 	switch v.Type() {
+	case reflect.TypeFor[psRows](): // oneRow has the row
+		return
 	case reflect.TypeFor[timestamp]():
 		v.Set(reflect.ValueOf(timestamp(time.UnixMicro(r.Int64N(4e15)))))
 		return
@@ -97,10 +130,15 @@ func compareDecimal(t *testing.T, n int64) {
 
 func BenchmarkRenderPs(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
-	a := &psAnswer{Executions: make([]psRow, 1000)}
-	for i := range a.Executions {
-		fill(r, reflect.ValueOf(&a.Executions[i]).Elem())
+	list := make([]execution.Summary, 1000)
+	for i := range list {
+		list[i] = execution.Summary{
+			ID: fmt.Sprintf("%08x", r.Uint32()), PID: 1000 + i, Command: "seq 1 100", Dir: "/home/someone/project",
+			Status: execution.Completed, Exit: &proc.Exit{}, Started: time.UnixMicro(r.Int64N(4e15)), Ended: time.UnixMicro(r.Int64N(4e15)),
+			Duration: time.Duration(r.Int64N(1e9)), Stdout: 292, LastOutput: time.UnixMicro(r.Int64N(4e15)), LatestSeq: 293,
+		}
 	}
+	a := &psAnswer{Executions: psRows{list, time.Now()}}
 	b.ReportAllocs()
 	for b.Loop() {
 		render(a)

@@ -12,6 +12,9 @@ import (
 // rowSize is about how much a row takes in the answer, in bytes.
 const rowSize = 512
 
+// longList is of how many rows a half is worth a goroutine.
+const longList = 300
+
 // defaultLimit is how many executions ps lists unless asked otherwise
 // (specification, section ps).
 const defaultLimit = 50
@@ -22,28 +25,71 @@ type psInput struct {
 }
 
 type psAnswer struct {
-	Executions []psRow `json:"executions"`
-	Error      string  `json:"error,omitempty"`
+	Executions psRows `json:"executions"`
+	Error      string `json:"error,omitempty"`
 	warned
 }
 
 func (a *psAnswer) failed() bool { return a.Error != "" }
 
 func (a *psAnswer) write(o *object) {
-	o.json = slices.Grow(o.json, rowSize*len(a.Executions))
 	o.name("executions")
+	a.Executions.write(o)
+	o.someText("error", a.Error)
+	a.warned.write(o)
+}
+
+// psRows describes executions as they were at a time. A row is made when it is
+// written: a thousand of them would be more garbage than the answer itself.
+type psRows struct {
+	of  []execution.Summary
+	now time.Time
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r psRows) MarshalJSON() ([]byte, error) {
+	rows := make([]psRow, len(r.of))
+	for i := range r.of {
+		rows[i] = rowOf(&r.of[i], r.now)
+	}
+	return encode(rows)
+}
+
+func (r psRows) write(o *object) {
 	o.json = append(o.json, '[')
-	for i := range a.Executions {
+	r.writeRows(o)
+	o.json = append(o.json, ']')
+}
+
+// writeRows writes the rows with commas between them, long lists on several
+// processors at once.
+func (r psRows) writeRows(o *object) {
+	if n := len(r.of); n >= longList {
+		rest := psRows{r.of[n/2:], r.now}
+		r.of = r.of[:n/2]
+		written := make(chan *object)
+		go func() {
+			o := renderers.Get().(*object)
+			o.json = o.json[:0]
+			rest.writeRows(o)
+			written <- o
+		}()
+		defer func() {
+			second := <-written
+			o.json = append(append(o.json, ','), second.json...)
+			renderers.Put(second)
+		}()
+	}
+	o.json = slices.Grow(o.json, rowSize*len(r.of))
+	for i := range r.of {
 		if i > 0 {
 			o.json = append(o.json, ',')
 		}
+		row := rowOf(&r.of[i], r.now)
 		o.begin()
-		a.Executions[i].write(o)
+		row.write(o)
 		o.end()
 	}
-	o.json = append(o.json, ']')
-	o.someText("error", a.Error)
-	a.warned.write(o)
 }
 
 type psRow struct {
@@ -114,18 +160,14 @@ func (t *tools) ps() tool[psInput] {
 				},
 			}
 		},
-		refuse: func(_ psInput, err error) answer { return &psAnswer{Executions: []psRow{}, Error: err.Error()} },
+		refuse: func(_ psInput, err error) answer { return &psAnswer{Error: err.Error()} },
 		run: func(ctx context.Context, in psInput) answer {
 			if !t.turn(ctx) {
 				in.limit = 0
 			}
 			now := time.Now()
 			list := t.Registry.List(ctx, in.includeCompleted, int(min(max(in.limit, 0), math.MaxInt32)))
-			rows := make([]psRow, len(list))
-			for i := range list {
-				rows[i] = rowOf(&list[i], now)
-			}
-			return &psAnswer{Executions: rows}
+			return &psAnswer{Executions: psRows{list, now}}
 		},
 	}
 }
