@@ -114,6 +114,9 @@ func (b *bench) ends() {
 	b.add("stop of a sleep", ms(median(stop)), "ms", 3, "kill and wait %.2f ms", ms(median(limit)))
 }
 
+// bufferSize is what an execution keeps of a long output by default, in MB.
+const bufferSize = 0.25
+
 // drains: throughput, against cat >/dev/null.
 func (b *bench) drains() {
 	noise := filepath.Join(b.folder, "noise")
@@ -137,7 +140,8 @@ func (b *bench) drains() {
 		{"one random byte above 0x7f in ten", "cat " + noise, nil, "", 1.5},
 	} {
 		c := startServer(b.server, m.env...)
-		t := interleaved(9,
+		const rounds = 25
+		t := interleaved(rounds,
 			func() { spawn(m.command + " | cat >/dev/null") },
 			func() {
 				if r := c.execute(m.command, "yield_ms", 55000, "yield_until_output", m.until); r.Status != "completed" {
@@ -147,7 +151,7 @@ func (b *bench) drains() {
 		peak := memory(c.pid(), "VmHWM")
 		c.close()
 		b.add(m.name, ratio(t[1], t[0]), "x", m.target, "%.0f ms, cat %.0f ms", ms(t[1]), ms(t[0]))
-		b.add("  server memory at its peak, beyond the buffers", peak-0.5, "MB", 25, "")
+		b.add("  server memory at its peak, beyond the buffers", peak-rounds*bufferSize, "MB", 25, "of %d executions", rounds)
 	}
 }
 
@@ -164,7 +168,7 @@ func (b *bench) spills() {
 		run := func(c *client) func() {
 			return func() { c.execute(m.command, "yield_ms", 55000) }
 		}
-		t := interleaved(9, run(without), run(with))
+		t := interleaved(15, run(without), run(with))
 		b.add(m.name, ratio(t[1], t[0]), "x", 1.3, "%.0f ms, %.0f ms", ms(t[1]), ms(t[0]))
 	}
 }
