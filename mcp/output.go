@@ -251,7 +251,7 @@ func (t *tools) lossHint(e *execution.Execution, v view, page buffer.Page) strin
 	case e.SpillErr() != nil: // no limit is to blame
 		remedy = "see to the disk of YIELDSHELL_SPILL_DIR"
 	case t.Spilling:
-		remedy = "raise YIELDSHELL_MAX_SPILL_BYTES"
+		remedy = "raise YIELDSHELL_MAX_SPILL_BYTES and YIELDSHELL_MAX_SPILL_TOTAL_BYTES"
 	}
 	return fmt.Sprintf("%s and cannot be recovered: poll more often, or have the operator %s.", what, remedy)
 }

@@ -171,7 +171,7 @@ func TestSpillLimits(t *testing.T) {
 	r := s.Execute("seq 1 20000", nil)
 	first := s.Call("read", r.On(args{"since_seq": 1}))
 	eq(t, "evicted", first.Evicted, true)
-	contains(t, "hint", first.Hint, "YIELDSHELL_MAX_SPILL_BYTES", fmt.Sprint(first.NextSeq))
+	contains(t, "hint", first.Hint, "YIELDSHELL_MAX_SPILL_BYTES", "YIELDSHELL_MAX_SPILL_TOTAL_BYTES", fmt.Sprint(first.NextSeq))
 	if kept := int64(len(all)) + 1 - first.StartSeq; kept > 11000 || kept < 10000 {
 		t.Errorf("%d bytes are kept", kept)
 	}
