@@ -19,10 +19,12 @@
 // are resources too, for clients that have those: resources.go reads them, and
 // notices.go tells subscribers when they change.
 //
-// The package keeps no state but who has subscribed to what: executions belong
-// to proc/execution, output to buffer, and decisions to mcp/policy. It starts
-// two kinds of goroutines: for the reports of one call's progress, which ends
-// before the call is answered, and for the notices of one resource, as long as
-// somebody has subscribed to it. It imports these, proc and the SDK, whose
-// package of the same name is called sdk here.
+// The package keeps no state but who has subscribed to what, and how many
+// searches go on: executions belong to proc/execution, output to buffer, and
+// decisions to mcp/policy. Its goroutines report the progress of one call, or
+// write a part of a long list, and end before the call is answered; or they send
+// the notices of one resource, as long as somebody has subscribed to it, and wait
+// for the end of a session that ever did. It imports these with buffer/lazydfa,
+// buffer/screen, mcp/jsonstr and proc, and the SDK, whose package of the same name
+// is called sdk here.
 package mcp

@@ -15,13 +15,15 @@ const noticeInterval = time.Second
 
 // notices tells subscribers of resources that these have changed. Each resource
 // that somebody has subscribed to has one goroutine, which ends with the last
-// subscription or with the execution.
+// subscription or with the execution, and each session that has ever subscribed
+// has one, which ends with the session.
 type notices struct {
 	tools  *tools
 	update func(uri string) // sends a notice to all subscribers
 
-	mu      sync.Mutex
-	watched map[string]*watched // by URI
+	mu       sync.Mutex
+	watched  map[string]*watched             // by URI
+	sessions map[*sdk.ServerSession]struct{} // whose end is awaited
 }
 
 // watched is one resource that has subscribers.
@@ -31,7 +33,7 @@ type watched struct {
 }
 
 func newNotices(t *tools) *notices {
-	return &notices{tools: t, watched: make(map[string]*watched)}
+	return &notices{tools: t, watched: make(map[string]*watched), sessions: make(map[*sdk.ServerSession]struct{})}
 }
 
 // subscribe is the SDK's question whether a subscription is in order. What is
@@ -47,16 +49,33 @@ func (n *notices) subscribe(_ context.Context, req *sdk.SubscribeRequest) error 
 func (n *notices) unsubscribe(_ context.Context, req *sdk.UnsubscribeRequest) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	w := n.watched[req.Params.URI]
+	n.drop(req.Session, req.Params.URI)
+	return nil
+}
+
+// drop ends a session's subscription, if there is one. The caller holds mu.
+func (n *notices) drop(session *sdk.ServerSession, uri string) {
+	w := n.watched[uri]
 	if w == nil {
-		return nil
+		return
 	}
-	delete(w.sessions, req.Session)
+	delete(w.sessions, session)
 	if len(w.sessions) == 0 {
 		close(w.end)
-		delete(n.watched, req.Params.URI)
+		delete(n.watched, uri)
 	}
-	return nil
+}
+
+// await ends all subscriptions of a session when it ends: the SDK does not ask
+// for that.
+func (n *notices) await(session *sdk.ServerSession) {
+	_ = session.Wait() // how it ended makes no difference
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.sessions, session)
+	for uri := range n.watched {
+		n.drop(session, uri)
+	}
 }
 
 // received is a middleware that sees subscriptions which have been entered.
@@ -106,6 +125,10 @@ func (n *notices) watch(session *sdk.ServerSession, uri string) {
 		}()
 	}
 	w.sessions[session] = struct{}{}
+	if _, awaited := n.sessions[session]; !awaited {
+		n.sessions[session] = struct{}{}
+		go n.await(session)
+	}
 }
 
 // follow sends notices: at most one in each interval of output, the first at

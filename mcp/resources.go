@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -16,6 +17,10 @@ import (
 // executionsURI is what the URIs of all resources begin with. The execution's
 // id follows, and for its output a slash and the stream's name.
 const executionsURI = "yieldshell://executions/"
+
+// maxResource bounds the output in a resource, in bytes. Unlike the answers of
+// tools, the SDK encodes it, which takes several copies.
+const maxResource = 128 << 10
 
 // A resource is what a URI names.
 type resource struct {
@@ -50,11 +55,11 @@ func (t *tools) addResources(server *sdk.Server) {
 		},
 		{
 			URITemplate: executionsURI + "{id}/stdout", Name: "stdout", Title: "Standard output of an execution", MIMEType: "text/plain",
-			Description: "The newest output, as much as one answer may carry. The tool read has all that is kept.",
+			Description: "The newest output, as much as one answer may carry, at most 128 KiB. The tool read has all that is kept.",
 		},
 		{
 			URITemplate: executionsURI + "{id}/stderr", Name: "stderr", Title: "Standard error of an execution", MIMEType: "text/plain",
-			Description: "The newest output, as much as one answer may carry. The tool read has all that is kept.",
+			Description: "The newest output, as much as one answer may carry, at most 128 KiB. The tool read has all that is kept.",
 		},
 	} {
 		server.AddResourceTemplate(&template, t.readResource)
@@ -65,6 +70,9 @@ func (t *tools) readResource(ctx context.Context, req *sdk.ReadResourceRequest) 
 	r, ok := t.resource(req.Params.URI)
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(req.Params.URI)
+	}
+	if !t.turn(ctx) {
+		return nil, fmt.Errorf("read resource: %w", context.Canceled)
 	}
 	content := &sdk.ResourceContents{URI: req.Params.URI}
 	if r.streams == buffer.Both {
@@ -90,10 +98,11 @@ func statusText(s execution.Summary) string {
 
 // setOutput sets the newest output of a stream, and says where it is.
 func (t *tools) setOutput(content *sdk.ResourceContents, r resource) {
-	page := r.execution.Tail(math.MaxInt32, t.MaxOutputBytes, r.streams)
+	limit := min(t.MaxOutputBytes, maxResource)
+	page := r.execution.Tail(math.MaxInt32, limit, r.streams)
 	content.Text = page.Stdout + page.Stderr // one of them was selected
 	if t.Render == RenderText {
-		content.Text = screen.Newest(screen.Text(content.Text), t.MaxOutputBytes)
+		content.Text = screen.Newest(screen.Text(content.Text), limit)
 	}
 	content.Meta = sdk.Meta{
 		"yieldshell/start_seq":  page.Start,

@@ -53,7 +53,7 @@ func (t *tools) stop() tool[stopInput] {
 				handleParam(&in.id),
 				{
 					name: "signal", into: &in.signal,
-					about: "Name of the signal to send first, such as SIGTERM, SIGINT or SIGKILL. Default: SIGTERM. Windows has no signals and ends the processes.",
+					about: "Name of the signal to send first, such as SIGTERM, SIGINT or SIGKILL. Default: SIGTERM. Windows has no signals: SIGKILL ends the processes at once, any other name asks with Ctrl-C and Ctrl-Break first.",
 					check: func() error {
 						_, err := proc.ParseSignal(in.signal)
 						return err

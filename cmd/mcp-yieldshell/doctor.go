@@ -29,7 +29,8 @@ found. Each line begins with
   problem  does not work
 
 The exit status is 1 if there is a problem, and 0 otherwise. It changes
-nothing.
+nothing but what a start does: the folder for output is made, and cleared of what
+dead servers have left.
 `
 
 // The grades of a finding.

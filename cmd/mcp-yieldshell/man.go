@@ -42,8 +42,9 @@ started, when its standard input does.`)
 		}
 	}
 	page.request("SH", "ENVIRONMENT")
-	page.text(`The server reads its configuration from these variables. An expression,
-category, folder list or log setting that cannot be understood stops the start.`)
+	page.text(`The server reads its configuration from these variables. What is no number, or
+out of range, falls back to its default, with a warning. Every other mistake, and any
+in the numbers for the disk, stops the start.`)
 	for _, v := range variables() {
 		page.request("TP")
 		page.request("B", v.name)

@@ -18,11 +18,12 @@ const codeTooManyRequests = -32000
 
 // Methods that the transport has to know.
 const (
-	methodInitialize = "initialize"
-	methodCallTool   = "tools/call"
-	methodListen     = "subscriptions/listen"
-	methodCancelled  = "notifications/cancelled"
-	notifications    = "notifications/" // what the names of notifications begin with
+	methodInitialize   = "initialize"
+	methodCallTool     = "tools/call"
+	methodReadResource = "resources/read"
+	methodListen       = "subscriptions/listen"
+	methodCancelled    = "notifications/cancelled"
+	notifications      = "notifications/" // what the names of notifications begin with
 )
 
 // lastBatchVersion is the last version of MCP with JSON-RPC batches. Versions

@@ -20,11 +20,11 @@ type turn struct {
 
 type turnKey struct{}
 
-// Turns is a receiving middleware that lets a tool take turns with others; see
-// [TakeTurn].
+// Turns is a receiving middleware that lets calls of tools and reads of resources
+// take turns; see [TakeTurn].
 func (t *Transport) Turns(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if method != methodCallTool {
+		if method != methodCallTool && method != methodReadResource {
 			return next(ctx, method, req)
 		}
 		own := &turn{conn: t.conn}

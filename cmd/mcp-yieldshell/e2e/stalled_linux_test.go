@@ -107,10 +107,16 @@ func (c *stalledClient) execute(text string) (executionID string) {
 // more, at most n of them.
 func (c *stalledClient) fill(n int, tool string, a args) {
 	c.t.Helper()
+	c.flood(n, "tools/call", args{"name": tool, "arguments": a})
+}
+
+// flood is fill for requests of any kind.
+func (c *stalledClient) flood(n int, method string, params args) {
+	c.t.Helper()
 	var lines strings.Builder
 	for range n {
 		c.id++
-		line, err := json.Marshal(args{"jsonrpc": "2.0", "id": c.id, "method": "tools/call", "params": args{"name": tool, "arguments": a}})
+		line, err := json.Marshal(args{"jsonrpc": "2.0", "id": c.id, "method": method, "params": params})
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -202,6 +208,18 @@ func TestAStalledClientCostsLittleMemory(t *testing.T) {
 			before := c.memory()
 			c.fill(20_000, "read", args{"execution_id": id, "since_seq": 1})
 			checkGrowth(t, "reads", c.grown(before))
+			c.stdin.Close()
+			c.end("the end of its input", 25*time.Second)
+		})
+		t.Run(fmt.Sprintf("resources of %d bytes", size), func(t *testing.T) {
+			t.Parallel()
+			c := startStalled(t, env...)
+			id := c.execute(full + "; exec sleep 1000")
+			c.call("wait", args{"execution_id": id, "timeout_ms": 1000, "max_output_bytes": 1, "since_seq": 1})
+			c.receive()
+			before := c.memory()
+			c.flood(20_000, "resources/read", args{"uri": "yieldshell://executions/" + id + "/stdout"})
+			checkGrowth(t, "resources", c.grown(before))
 			c.stdin.Close()
 			c.end("the end of its input", 25*time.Second)
 		})
