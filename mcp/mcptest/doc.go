@@ -20,5 +20,5 @@
 // survivors need: Alive, Marked, WaitGone, ReadPID.
 //
 // It imports the standard library only, except gopsutil for the processes of
-// systems without a Linux /proc.
+// systems without a Linux /proc, and x/sys/windows to end one there.
 package mcptest
