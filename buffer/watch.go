@@ -2,6 +2,7 @@ package buffer
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -16,6 +17,9 @@ const (
 	// catchUpSize is how much of the kept output is looked at in one go, in
 	// bytes, while the log waits.
 	catchUpSize = 64 << 10
+	// chaseSize is catchUpSize for what is not in memory and has come since the
+	// watch began: more than a command adds while it is read.
+	chaseSize = 1 << 20
 )
 
 // A Watch looks for the first match of an expression in the output of selected
@@ -35,6 +39,7 @@ type Watch struct {
 	streams [2]watched
 	hit     *watched // where there was a match
 	live    bool     // it has caught up and is among log.watches
+	behind  bool     // it was to end before it had caught up
 }
 
 // watched is one stream of a watch.
@@ -58,26 +63,40 @@ type watched struct {
 }
 
 // Watch begins to look for re in the selected streams from the position from
-// on, or from the oldest kept output after it.
-func (l *Log) Watch(re *lazydfa.Regexp, from uint64, sel Selection) *Watch {
-	return l.watch(re, from, sel, false)
+// on, or from the oldest kept output after it. It returns when all that is kept
+// has been looked at, or when the context ends: then the watch has seen a part
+// only, and will see no more.
+func (l *Log) Watch(ctx context.Context, re *lazydfa.Regexp, from uint64, sel Selection) *Watch {
+	return l.watch(ctx, re, from, sel, false)
 }
 
 // WatchOn is Watch for a cursor that may stand within a line, because it was
 // read before it was complete: a match may begin in what was read of the line,
 // but must end after the cursor.
-func (l *Log) WatchOn(re *lazydfa.Regexp, cursor uint64, sel Selection) *Watch {
-	return l.watch(re, cursor, sel, true)
+func (l *Log) WatchOn(ctx context.Context, re *lazydfa.Regexp, cursor uint64, sel Selection) *Watch {
+	return l.watch(ctx, re, cursor, sel, true)
 }
 
-func (l *Log) watch(re *lazydfa.Regexp, from uint64, sel Selection, grows bool) *Watch {
+// watch looks at what is there without being in anybody's way. What comes in the
+// meantime may come faster than it is looked at, so that is looked at while the
+// log waits.
+func (l *Log) watch(ctx context.Context, re *lazydfa.Regexp, from uint64, sel Selection, grows bool) *Watch {
 	w := &Watch{log: l, re: re, sel: sel, grows: grows, found: make(chan struct{})}
 	for s := range w.streams {
 		w.streams[s].stream = Stream(s)
 	}
-	w.begin(max(from, 1))
-	for !w.live && !w.complete() {
-		from = w.catchUp(from)
+	from = max(from, 1)
+	w.begin(from)
+	for end := l.Latest(); !w.live && !w.complete(); {
+		switch {
+		case ctx.Err() != nil:
+			w.behind = true
+			return w
+		case from < end:
+			from = w.catchUp(ctx, from)
+		default:
+			from = w.chase(ctx, from)
+		}
 	}
 	return w
 }
@@ -103,7 +122,7 @@ func (w *Watch) End() bool {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	for s := range w.streams {
-		if v := &w.streams[s]; v.open && w.hit == nil {
+		if v := &w.streams[s]; v.open && w.hit == nil && !w.behind {
 			w.hitAt(v, v.recent.total)
 		}
 	}
@@ -122,32 +141,73 @@ func (w *Watch) Stop() {
 }
 
 // catchUp looks at the next part of what is kept, and returns where to go on.
-// When there is none left, the watch is live.
-func (w *Watch) catchUp(from uint64) uint64 {
-	pieces, next, evicted := w.log.Pieces(from, catchUpSize, w.sel)
-	if evicted && len(pieces) > 0 { // before the beginning, or since the last part
-		w.grows = false
-		w.begin(pieces[0].Seq)
-	}
-	for _, p := range pieces {
-		w.feed(p.Stream, p.Seq, p.Text)
-	}
-	if len(pieces) == 0 {
-		w.goLive(next)
-	}
+func (w *Watch) catchUp(ctx context.Context, from uint64) uint64 {
+	pieces, next := w.pieces(from, catchUpSize)
+	w.feedAll(ctx, pieces)
 	return next
 }
 
-// goLive enters the watch among those that see what comes, unless some has come
-// after the position next.
-func (w *Watch) goLive(next uint64) {
+// chase is catchUp while the log waits. What is in memory is looked at to its
+// end, and then the watch is live. What is not is read first: that may block.
+func (w *Watch) chase(ctx context.Context, from uint64) uint64 {
 	l := w.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.next > next {
-		return
+	from = min(from, l.next)
+	if !l.inMemory(from, w.sel) {
+		l.mu.Unlock()
+		pieces, next := w.pieces(from, chaseSize)
+		l.mu.Lock()
+		w.feedAll(ctx, pieces)
+		return next
 	}
-	l.watches = append(l.watches, w)
+	rings := l.selected(w.sel)
+	evicted := false
+	for _, r := range rings {
+		evicted = evicted || r != nil && r.evicted >= from
+	}
+	for ctx.Err() == nil {
+		pieces, next := piecesOf(rings, from, catchUpSize, l.next)
+		if len(pieces) == 0 {
+			w.goLive()
+			return next
+		}
+		if evicted {
+			w.grows, evicted = false, false
+			w.beginIn(rings, pieces[0].Seq)
+		}
+		w.feedAll(ctx, pieces)
+		from = next
+	}
+	return from
+}
+
+// pieces returns at most size bytes of what is kept from a position on, and
+// where to go on. If something was evicted, before the beginning or since the
+// last part, the watch begins anew with them.
+func (w *Watch) pieces(from uint64, size int) ([]Piece, uint64) {
+	pieces, next, evicted := w.log.Pieces(from, size, w.sel)
+	if evicted && len(pieces) > 0 {
+		w.grows = false
+		w.begin(pieces[0].Seq)
+	}
+	return pieces, next
+}
+
+// feedAll takes in kept output, as long as the context has not ended.
+func (w *Watch) feedAll(ctx context.Context, pieces []Piece) {
+	for _, p := range pieces {
+		for len(p.Text) > 0 && ctx.Err() == nil {
+			n := charBefore(p.Text, min(len(p.Text), catchUpSize))
+			w.feed(p.Stream, p.Seq, p.Text[:n])
+			p.Text, p.Seq = p.Text[n:], p.Seq+uint64(n)
+		}
+	}
+}
+
+// goLive enters the watch among those that see what comes. log.mu is held.
+func (w *Watch) goLive() {
+	w.log.watches = append(w.log.watches, w)
 	w.live = true
 	for s := range w.streams {
 		w.settleLater(&w.streams[s])
@@ -157,13 +217,24 @@ func (w *Watch) goLive(next uint64) {
 // begin makes the streams ready for text from the position from on. What stands
 // before it is there to be shown, not to be matched.
 func (w *Watch) begin(from uint64) {
-	w.log.around(from, w.sel, func(s Stream, r *ring) {
-		v := &w.streams[s]
-		v.begin(w.re, r, from)
-		if w.grows {
-			v.beginLine(w.re)
+	w.log.around(from, w.sel, func(s Stream, r *ring) { w.beginStream(s, r, from) })
+}
+
+// beginIn is begin with rings that have what is needed.
+func (w *Watch) beginIn(rings [2]*ring, from uint64) {
+	for s, r := range rings {
+		if r != nil {
+			w.beginStream(Stream(s), r, from)
 		}
-	})
+	}
+}
+
+func (w *Watch) beginStream(s Stream, r *ring, from uint64) {
+	v := &w.streams[s]
+	v.begin(w.re, r, from)
+	if w.grows {
+		v.beginLine(w.re)
+	}
 }
 
 func (v *watched) begin(re *lazydfa.Regexp, r *ring, from uint64) {

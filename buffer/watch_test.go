@@ -1,6 +1,7 @@
 package buffer
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -105,7 +106,7 @@ func TestWatchDescribesTheMatch(t *testing.T) {
 	} {
 		l := NewLog(1000)
 		say(l, c.before...)
-		w := l.Watch(regex(t, c.expr), c.from, c.sel)
+		w := l.Watch(t.Context(), regex(t, c.expr), c.from, c.sel)
 		say(l, c.after...)
 		if !w.has() {
 			t.Errorf("%s: no match", c.name)
@@ -127,7 +128,7 @@ func TestWatchGoesOnAfterItsMatch(t *testing.T) {
 	re := regex(t, `port \d+`)
 	var got []string
 	for from := uint64(1); ; {
-		w := l.Watch(re, from, Both)
+		w := l.Watch(t.Context(), re, from, Both)
 		if !w.has() {
 			break
 		}
@@ -142,7 +143,7 @@ func TestWatchGoesOnAfterItsMatch(t *testing.T) {
 
 func TestWatchSeesWhatIsEvicted(t *testing.T) {
 	l := NewLog(16)
-	w := l.Watch(regex(t, `needle \d+`), 1, Both)
+	w := l.Watch(t.Context(), regex(t, `needle \d+`), 1, Both)
 	hay := strings.Repeat("hay\n", 3000)
 	l.Append(Stdout, []byte(hay+"need"))
 	l.Append(Stdout, []byte("le 7\nlast\n"+hay))
@@ -161,7 +162,7 @@ func TestWatchSeesWhatIsEvicted(t *testing.T) {
 
 func TestWatchCutsLongLines(t *testing.T) {
 	l := NewLog(1 << 20)
-	w := l.Watch(regex(t, `needle`), 1, Both)
+	w := l.Watch(t.Context(), regex(t, `needle`), 1, Both)
 	long := strings.Repeat("é", 5000)
 	for range 20 {
 		l.Append(Stdout, []byte(long))
@@ -185,7 +186,7 @@ func TestWatchCutsLongLines(t *testing.T) {
 func TestEndOfALineThatMayGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLog(1000)
-		w := l.Watch(regex(t, `>>> $`), 1, Both)
+		w := l.Watch(t.Context(), regex(t, `>>> $`), 1, Both)
 		say(l, "1 >>> ")
 		time.Sleep(settleTime - 1)
 		say(l, "1 x\n>>> ", "2 noise")
@@ -201,7 +202,7 @@ func TestEndOfALineThatMayGrow(t *testing.T) {
 		}
 		w.Stop()
 
-		w = l.Watch(regex(t, `noise$`), 1, Both) // it is kept, and quiet
+		w = l.Watch(t.Context(), regex(t, `noise$`), 1, Both) // it is kept, and quiet
 		if w.has() {
 			t.Error("a match at once")
 		}
@@ -212,16 +213,16 @@ func TestEndOfALineThatMayGrow(t *testing.T) {
 		}
 		w.Stop()
 
-		w = l.Watch(regex(t, `noise\b`), 1, OnlyStderr)
+		w = l.Watch(t.Context(), regex(t, `noise\b`), 1, OnlyStderr)
 		if !w.End() || !w.has() {
 			t.Error("no match at the end")
 		}
 		w.Stop()
-		w = l.Watch(regex(t, `noise$`), 1, Both)
+		w = l.Watch(t.Context(), regex(t, `noise$`), 1, Both)
 		w.Stop()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if w.has() || l.Watch(regex(t, `bird`), 1, Both).End() {
+		if w.has() || l.Watch(t.Context(), regex(t, `bird`), 1, Both).End() {
 			t.Error("a match after the stop, or of nothing")
 		}
 	})
@@ -239,7 +240,7 @@ func TestWatchCatchesUpWhileOutputComes(t *testing.T) {
 				l.Append(Stream(i%2), fmt.Appendf(nil, "line %d.\n", i))
 			}
 		}()
-		w := l.Watch(regex(t, `(?s)line 0\..*line 2\..*line 1998\.`), 1, OnlyStdout)
+		w := l.Watch(t.Context(), regex(t, `(?s)line 0\..*line 2\..*line 1998\.`), 1, OnlyStdout)
 		<-stop
 		if !w.has() {
 			t.Fatal("no match")
@@ -291,7 +292,7 @@ func FuzzWatch(f *testing.F) {
 						seq += uint64(len(string(r)))
 					}
 				}
-				w = l.Watch(re, from, sel)
+				w = l.Watch(t.Context(), re, from, sel)
 			}
 			s, seq := Stream(b>>7), l.Latest()
 			text := strings.Repeat(alphabet[int(b)%len(alphabet)], 1+int(b>>4)%4)
@@ -326,7 +327,7 @@ func BenchmarkAppend(b *testing.B) {
 		b.Run(fmt.Sprintf("watched=%v", watched), func(b *testing.B) {
 			l := NewLog(256 << 10)
 			if watched {
-				defer l.Watch(regex(b, `error: \w+`), 1, Both).Stop()
+				defer l.Watch(b.Context(), regex(b, `error: \w+`), 1, Both).Stop()
 			}
 			b.SetBytes(int64(len(chunk)))
 			b.ReportAllocs()
@@ -343,7 +344,7 @@ func TestWatchSeesRepairedOutput(t *testing.T) {
 	w := NewWriter(l, Stdout, nil)
 	noise := strings.Repeat("\xff\xfe a \x80", 4000)
 	w.Write([]byte(noise)) // kept as it came
-	watch := l.Watch(regex(t, `\x{FFFD}ready\x{FFFD}`), 1, Both)
+	watch := l.Watch(t.Context(), regex(t, `\x{FFFD}ready\x{FFFD}`), 1, Both)
 	defer watch.Stop()
 	w.Write([]byte(noise))
 	if watch.has() {
@@ -379,7 +380,7 @@ func TestWatchOnALineThatWasRead(t *testing.T) {
 	} {
 		l := NewLog(1000)
 		say(l, "1 "+c.read, "2 noise")
-		w := l.WatchOn(regex(t, c.expr), l.Latest(), Both)
+		w := l.WatchOn(t.Context(), regex(t, c.expr), l.Latest(), Both)
 		say(l, "2 more noise", "1 "+c.come)
 		got := "-"
 		if w.has() {
@@ -392,9 +393,70 @@ func TestWatchOnALineThatWasRead(t *testing.T) {
 	}
 	l := NewLog(1000)
 	say(l, "1 the en")
-	w := l.WatchOn(regex(t, `end$`), l.Latest(), Both)
+	w := l.WatchOn(t.Context(), regex(t, `end$`), l.Latest(), Both)
 	say(l, "1 d")
 	if !w.End() || w.Match().Text != "end" || w.Match().Line != "the end" {
 		t.Errorf("at the end: %+v", w.Match())
+	}
+}
+
+// countdown is a context that ends when Err was called some times.
+type countdown struct {
+	context.Context
+	left int
+	each func()
+}
+
+func (c *countdown) Err() error {
+	if c.each != nil {
+		c.each()
+	}
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// What comes between any two steps of the catch-up does not keep the watch from
+// going live.
+func TestWatchGoesLiveWhateverComes(t *testing.T) {
+	for _, capacity := range []int{1000, 64 << 10, 1 << 20} {
+		l := NewLog(capacity)
+		text := []byte(strings.Repeat("noise\n", 30_000))
+		l.Append(Stdout, text)
+		ctx := &countdown{Context: t.Context(), left: 1000}
+		ctx.each = func() {
+			if l.mu.TryLock() { // the log does not wait for the watch
+				l.mu.Unlock()
+				l.Append(Stdout, text)
+			}
+		}
+		w := l.Watch(ctx, regex(t, `needle`), 1, Both)
+		if !w.live {
+			t.Errorf("capacity %d: the watch is not live after 1000 steps", capacity)
+		}
+		l.Append(Stderr, []byte("needle"))
+		if !w.has() {
+			t.Errorf("capacity %d: no match", capacity)
+		}
+		w.Stop()
+	}
+}
+
+// A watch whose context ends before it has caught up finds nothing more, not
+// even at the end of the output.
+func TestWatchThatMustEnd(t *testing.T) {
+	l := NewLog(1 << 20)
+	l.Append(Stdout, []byte(strings.Repeat("noise\n", 100_000)))
+	for _, left := range []int{0, 2, 4} {
+		w := l.Watch(&countdown{Context: t.Context(), left: left}, regex(t, `needle|s$`), 1, Both)
+		if w.live || w.has() || w.End() {
+			t.Errorf("%d steps: live is %v, has is %v", left, w.live, w.has())
+		}
+		say(l, "2 needle")
+		if w.has() || w.End() {
+			t.Errorf("%d steps: it sees what comes", left)
+		}
+		w.Stop()
 	}
 }

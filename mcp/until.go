@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp/syntax"
@@ -90,8 +91,13 @@ func advice(problem *syntax.Error) string {
 	return ""
 }
 
-// conditions begins to look for what the call waits for; stop ends that.
-func (u *until) conditions(e *execution.Execution, v view) (c execution.Conditions, stop func()) {
+// leastLook is how long a call with a shorter budget looks at kept output: with
+// none, too, it tells whether that matches.
+const leastLook = 500 * time.Millisecond
+
+// conditions begins to look for what the call waits for; stop ends that. What is
+// kept is looked at first, within the budget of the call.
+func (u *until) conditions(ctx context.Context, budget time.Duration, e *execution.Execution, v view) (c execution.Conditions, stop func()) {
 	c = execution.Conditions{Idle: u.idle, Port: int(u.port), Streams: selectionOf(v.streams)}
 	if u.re == nil {
 		return c, func() {}
@@ -103,7 +109,9 @@ func (u *until) conditions(e *execution.Execution, v view) (c execution.Conditio
 	case c.Streams != buffer.Both:
 		from = 1
 	}
-	c.Output = e.Watch(u.re, from, c.Streams)
+	ctx, cancel := context.WithTimeout(ctx, max(budget, leastLook))
+	defer cancel()
+	c.Output = e.Watch(ctx, u.re, from, c.Streams)
 	return c, c.Output.Stop
 }
 

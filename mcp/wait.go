@@ -74,12 +74,12 @@ func (t *tools) runWait(ctx context.Context, in waitInput) answer {
 	}
 	budget := max(0, min(in.timeout, RequestCeiling))
 	begun := time.Now()
-	conditions, stop := in.until.conditions(e, in.view)
+	conditions, stop := in.until.conditions(ctx, budget, e, in.view)
 	defer stop()
 	stopReports := reportProgress(ctx, e)
 	// A cancelled call has nobody to answer to; output sees to it that nothing
 	// is lost.
-	reason, _ := e.Wait(ctx, budget, conditions)
+	reason, _ := e.Wait(ctx, max(0, budget-time.Since(begun)), conditions)
 	stopReports()
 	waited := time.Since(begun)
 	s := e.Summary(ctx)

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -466,7 +467,7 @@ func TestWatchAndSearch(t *testing.T) {
 		from uint64
 		want string
 	}{{1, "line 200"}, {at("line 200"), "line 200"}, {at("line 200") + 1, "line 4200"}, {at("line 4000"), "line 4200"}} {
-		w := l.Watch(re, c.from, buffer.Both)
+		w := l.Watch(t.Context(), re, c.from, buffer.Both)
 		select {
 		case <-w.Found():
 			if m := w.Match(); m.Line != c.want || m.Seq != at(c.want) {
@@ -477,7 +478,7 @@ func TestWatchAndSearch(t *testing.T) {
 		}
 		w.Stop()
 	}
-	w := l.Watch(re, at("line 4200")+1, buffer.Both)
+	w := l.Watch(t.Context(), re, at("line 4200")+1, buffer.Both)
 	defer w.Stop()
 	select {
 	case <-w.Found():
@@ -501,5 +502,43 @@ func TestWatchAndSearch(t *testing.T) {
 	got, err = l.Search(t.Context(), buffer.Query{Re: re, Limit: 10, Bytes: 1000, From: at("line 200") + 1})
 	if err != nil || got.Total != 2 || got.Lines[0].Line != "line 4200" {
 		t.Errorf("from the middle of a line: %+v, %v", got, err)
+	}
+}
+
+// A watch goes live even if what it has not seen is on disk, and grows.
+func TestWatchGoesLiveInAFlood(t *testing.T) {
+	st := open(t, t.TempDir(), 8<<20, 8<<20)
+	f := st.File("x")
+	l := buffer.NewLog(1000)
+	l.SetOverflow(f)
+	line := []byte(strings.Repeat("noise ", 10_000) + "\n")
+	l.Append(buffer.Stdout, line)
+	stop := make(chan struct{})
+	var flood sync.WaitGroup
+	flood.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				l.Append(buffer.Stdout, line)
+			}
+		}
+	})
+	re, err := lazydfa.Compile(`needle \d+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	w := l.Watch(ctx, re, 1, buffer.Both)
+	defer w.Stop()
+	close(stop)
+	flood.Wait()
+	l.Append(buffer.Stdout, []byte("needle 7\n"))
+	select {
+	case <-w.Found():
+	default:
+		t.Error("the watch did not go live")
 	}
 }

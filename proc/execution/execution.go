@@ -120,7 +120,7 @@ func newExecution(r *Registry, req Request, p proc.Process, begun time.Time) *Ex
 		status:      Running,
 	}
 	if req.Expect != nil { // before there is output
-		e.expected = e.log.Watch(req.Expect, 1, buffer.Both)
+		e.expected = e.log.Watch(context.Background(), req.Expect, 1, buffer.Both)
 	}
 	if req.DisplayName != nil {
 		name := req.Secrets.Redact(*req.DisplayName)

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"context"
 	"sync"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
@@ -16,6 +17,19 @@ func (r *Registry) BeginShutdown() {
 
 // Closing is closed by BeginShutdown.
 func (r *Registry) Closing() <-chan struct{} { return r.closing }
+
+// untilClosing returns a context that ends when the server begins to end, too.
+func (r *Registry) untilClosing(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-r.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
 
 func (r *Registry) isClosing() bool {
 	select {

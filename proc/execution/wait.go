@@ -56,14 +56,19 @@ const (
 // position from on, or from the server-side cursor if that is zero: then a
 // match may begin in a line that was delivered before it was complete. The
 // caller stops the watch.
-func (e *Execution) Watch(re *lazydfa.Regexp, from uint64, sel buffer.Selection) *buffer.Watch {
+//
+// Kept output is looked at before it returns. If the context ends meanwhile, or
+// the server begins to, the watch ends with it.
+func (e *Execution) Watch(ctx context.Context, re *lazydfa.Regexp, from uint64, sel buffer.Selection) *buffer.Watch {
+	ctx, cancel := e.registry.untilClosing(ctx)
+	defer cancel()
 	if from > 0 {
-		return e.log.Watch(re, from, sel)
+		return e.log.Watch(ctx, re, from, sel)
 	}
 	e.cursorMu.Lock()
 	cursor := e.cursor
 	e.cursorMu.Unlock()
-	return e.log.WatchOn(re, cursor, sel)
+	return e.log.WatchOn(ctx, re, cursor, sel)
 }
 
 // Expected hands over the watch that the request to start asked for; nil if

@@ -91,7 +91,7 @@ func TestConditions(t *testing.T) {
 				}
 				conditions := Conditions{Idle: c.idle, Streams: c.sel, Port: c.port}
 				if c.expr != "" {
-					conditions.Output = e.Watch(regex(t, c.expr), 0, c.sel)
+					conditions.Output = e.Watch(t.Context(), regex(t, c.expr), 0, c.sel)
 					defer conditions.Output.Stop()
 				}
 				got, err := e.Wait(t.Context(), 50*s, conditions)
@@ -114,7 +114,7 @@ func TestConditionsThatHoldAlready(t *testing.T) {
 		p.Print("is ready\n")
 		synctest.Wait()
 		for range 20 {
-			w := e.Watch(regex(t, "ready"), 0, buffer.Both)
+			w := e.Watch(t.Context(), regex(t, "ready"), 0, buffer.Both)
 			if got, _ := e.Wait(t.Context(), 0, Conditions{Output: w}); got != OutputMatched {
 				t.Fatalf("output: %v", got)
 			}
@@ -124,7 +124,7 @@ func TestConditionsThatHoldAlready(t *testing.T) {
 			}
 		}
 		e.Next(100, 0)
-		w := e.Watch(regex(t, "ready"), 0, buffer.Both)
+		w := e.Watch(t.Context(), regex(t, "ready"), 0, buffer.Both)
 		if got, _ := e.Wait(t.Context(), 0, Conditions{Output: w}); got != GaveUp {
 			t.Errorf("before the cursor: %v", got)
 		}
@@ -132,7 +132,7 @@ func TestConditionsThatHoldAlready(t *testing.T) {
 		p.Exit(0)
 		b.ended(e, Completed)
 		for want, from := range map[Reason]uint64{OutputMatched: 1, Exited: 0} {
-			w := e.Watch(regex(t, "ready$"), from, buffer.Both)
+			w := e.Watch(t.Context(), regex(t, "ready$"), from, buffer.Both)
 			if got, _ := e.Wait(t.Context(), time.Hour, Conditions{Output: w, Port: 8, Idle: 1}); got != want {
 				t.Errorf("ended, from %d: %v, want %v", from, got, want)
 			}
@@ -168,7 +168,7 @@ func TestConditionsEndWithTheirContextAndWithTheServer(t *testing.T) {
 		e, _ := b.start(Request{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		c := Conditions{Port: 9, Idle: time.Hour, Output: e.Watch(regex(t, "x"), 1, buffer.Both)}
+		c := Conditions{Port: 9, Idle: time.Hour, Output: e.Watch(t.Context(), regex(t, "x"), 1, buffer.Both)}
 		defer c.Output.Stop()
 		if got, err := e.Wait(ctx, time.Minute, c); got != GaveUp || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, %v", got, err)
@@ -176,6 +176,31 @@ func TestConditionsEndWithTheirContextAndWithTheServer(t *testing.T) {
 		time.AfterFunc(time.Second, b.BeginShutdown)
 		if got, err := e.Wait(t.Context(), time.Minute, c); got != GaveUp || err != nil {
 			t.Errorf("%v, %v", got, err)
+		}
+	})
+}
+
+// What looks at kept output ends with its caller's context and with the server.
+func TestLookingAtKeptOutputEnds(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, b *bench) {
+		ctx, cancel := context.WithCancel(t.Context())
+		e, p := b.start(Request{})
+		p.Print("ready")
+		synctest.Wait()
+		cancel()
+		w := e.Watch(ctx, regex(t, "ready"), 1, buffer.Both)
+		defer w.Stop()
+		if got, err := e.Wait(t.Context(), time.Second, Conditions{Output: w}); got != GaveUp || err != nil {
+			t.Errorf("%v, %v", got, err)
+		}
+		ctx, cancel = b.untilClosing(t.Context())
+		defer cancel()
+		if synctest.Wait(); ctx.Err() != nil {
+			t.Errorf("before the server ends: %v", ctx.Err())
+		}
+		b.BeginShutdown()
+		if synctest.Wait(); ctx.Err() == nil {
+			t.Error("it does not end with the server")
 		}
 	})
 }
