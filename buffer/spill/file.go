@@ -215,27 +215,33 @@ func (f *File) Kept(s buffer.Stream) buffer.Kept {
 	return f.kept[s]
 }
 
-// Wait implements buffer.Overflow. A disk that does not keep up for long is
-// given up, since a command must not hang with it.
+// Wait implements buffer.Overflow. A disk that does not get on for long is given
+// up, since a command must not hang with it. One that does is only slow, even if
+// others take the room that it makes.
 func (f *File) Wait() {
-	var late <-chan time.Time
-	for {
-		progress := f.backlog()
-		if progress == nil {
-			return
-		}
-		if late == nil {
-			t := time.NewTimer(stallBound)
-			defer t.Stop()
-			late = t.C
-		}
+	progress := f.backlog()
+	if progress == nil {
+		return
+	}
+	late := time.NewTimer(stallBound)
+	defer late.Stop()
+	for progress != nil {
 		select {
 		case <-progress:
-		case <-late:
-			f.store.mu.Lock()
-			f.fail(errStalled)
-			f.store.mu.Unlock()
+			late.Reset(stallBound)
+		case <-late.C:
+			f.giveUp(progress)
 		}
+		progress = f.backlog()
+	}
+}
+
+// giveUp turns the File off, unless the writer has got on in the last moment.
+func (f *File) giveUp(progress <-chan struct{}) {
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	if f.progress == progress {
+		f.fail(errStalled)
 	}
 }
 

@@ -402,6 +402,46 @@ func TestDiskThatIsSlow(t *testing.T) {
 	})
 }
 
+// Output waits for a disk as long as that gets on, even if it never makes room
+// for this stream because the other one takes it.
+func TestDiskThatIsBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &Store{opts: Options{Warn: func(string, ...any) {}}}
+		f := st.File("x")
+		f.staged, f.writing = maxStaged, true
+		const steps = 5
+		go func() {
+			for i := range steps {
+				time.Sleep(stallBound * 3 / 4)
+				st.mu.Lock()
+				if i == steps-1 {
+					f.staged = 0
+				}
+				f.gotOn()
+				st.mu.Unlock()
+			}
+		}()
+		begun := time.Now()
+		f.Wait()
+		if waited := time.Since(begun); waited != steps*stallBound*3/4 || f.Err() != nil {
+			t.Errorf("waited %v, Err() = %v", waited, f.Err())
+		}
+
+		f.staged = maxStaged // and then it hangs
+		go func() {
+			time.Sleep(stallBound / 2)
+			st.mu.Lock()
+			f.gotOn()
+			st.mu.Unlock()
+		}()
+		begun = time.Now()
+		f.Wait()
+		if waited := time.Since(begun); waited != stallBound*3/2 || !errors.Is(f.Err(), errStalled) {
+			t.Errorf("waited %v, Err() = %v", waited, f.Err())
+		}
+	})
+}
+
 // Readers that poll while both streams are written see every byte once.
 func TestConcurrentPolling(t *testing.T) {
 	st := open(t, t.TempDir(), 1<<20, 1<<20)
