@@ -292,24 +292,41 @@ func (f *File) dropAll() {
 	}
 }
 
-// Discard removes the File and returns when that is done, or after a bound. It
-// takes nothing more.
-func (f *File) Discard() {
+// Discard removes Files and returns when that is done, or after a bound, however
+// many they are. They take nothing more.
+func Discard(files ...*File) {
+	for _, f := range files {
+		f.discard()
+	}
+	bound := time.NewTimer(stallBound)
+	defer bound.Stop()
+	for _, f := range files {
+		for progress := f.untilWritten(); progress != nil; progress = f.untilWritten() {
+			select {
+			case <-progress:
+			case <-bound.C:
+				return
+			}
+		}
+	}
+}
+
+// discard begins to remove the File.
+func (f *File) discard() {
 	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
 	f.gone = true
 	f.dropAll()
 	f.gotOn()
-	bound := time.NewTimer(stallBound)
-	defer bound.Stop()
-	for f.writing {
-		progress := f.awaitProgress()
-		f.store.mu.Unlock()
-		select {
-		case <-progress:
-		case <-bound.C:
-			return
-		}
-		f.store.mu.Lock()
+}
+
+// untilWritten returns a channel that is closed when the writer has got on, or
+// nil if there is none.
+func (f *File) untilWritten() <-chan struct{} {
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	if !f.writing {
+		return nil
 	}
-	f.store.mu.Unlock()
+	return f.awaitProgress()
 }

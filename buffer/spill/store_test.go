@@ -154,7 +154,7 @@ func TestTotalLimit(t *testing.T) {
 	if k := c.Kept(buffer.Stdout); k.Bytes != 160 || k.Lost != 0 {
 		t.Errorf("c: %+v", k)
 	}
-	b.Discard()
+	Discard(b)
 	put(a, 161, strings.Repeat("A", 160)) // there is room again
 	if k := c.Kept(buffer.Stdout); k.Bytes != 160 {
 		t.Errorf("c: %+v", k)
@@ -196,7 +196,7 @@ func TestDiscardRemovesFiles(t *testing.T) {
 	put(other, 1, "kept")
 	settled(f)
 	settled(other)
-	f.Discard()
+	Discard(f)
 	if got := fmt.Sprint(names(t, st.folder)); got != "[owner y.1]" {
 		t.Errorf("left: %s", got)
 	}
@@ -222,7 +222,7 @@ func TestReadersKeepWhatTheyRead(t *testing.T) {
 	}
 	put(f, 1001, strings.Repeat("y", 5000))
 	settled(f)
-	f.Discard()
+	Discard(f)
 	var text strings.Builder
 	if err := x.Load(func(_ uint64, p []byte) { text.Write(p) }); err != nil {
 		t.Fatal(err)
@@ -354,6 +354,29 @@ func TestDiskThatHangs(t *testing.T) {
 		f.Wait() // no more
 		if waited := time.Since(begun); waited != stallBound {
 			t.Errorf("waited %v", waited)
+		}
+	})
+}
+
+// However many files there are on a disk that hangs, one bound holds for all.
+func TestDiscardOnDiskThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &Store{opts: Options{Warn: func(string, ...any) {}}}
+		var files []*File
+		for i := range 100 {
+			f := st.File(fmt.Sprint(i))
+			f.writing = true
+			files = append(files, f)
+		}
+		begun := time.Now()
+		Discard(files...)
+		if waited := time.Since(begun); waited != stallBound {
+			t.Errorf("waited %v", waited)
+		}
+		for _, f := range files {
+			if !f.gone {
+				t.Errorf("%s is still there", f.name)
+			}
 		}
 	})
 }

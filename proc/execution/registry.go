@@ -191,9 +191,11 @@ func (r *Registry) discardForgotten() {
 	forgotten := r.forgotten
 	r.forgotten = nil
 	r.mu.Unlock()
-	for _, e := range forgotten {
-		e.spill.Discard()
+	files := make([]*spill.File, len(forgotten))
+	for i, e := range forgotten {
+		files[i] = e.spill
 	}
+	spill.Discard(files...)
 }
 
 // add gives the execution its id and number and enters it.
