@@ -27,9 +27,9 @@ const attempts = 20
 // its lock was held.
 var errSwept = errors.New("the new folder was removed")
 
-// own makes a folder of this server's own in dir and locks it. The lock is held
-// until it is closed or the process ends.
-func own(dir string) (folder string, lock *flock.Flock, err error) {
+// own makes a folder of this server's own in dir and locks it with lockFolder,
+// which is lockOwner. The lock is held until it is closed or the process ends.
+func own(dir string, lockFolder func(string) (*flock.Flock, error)) (folder string, lock *flock.Flock, err error) {
 	for range attempts {
 		var b [6]byte
 		rand.Read(b[:]) // never fails
@@ -40,12 +40,12 @@ func own(dir string) (folder string, lock *flock.Flock, err error) {
 			}
 			return "", nil, err
 		}
-		if lock, err = lockOwner(folder); err == nil {
+		if lock, err = lockFolder(folder); err == nil {
 			return folder, lock, nil
 		}
 		if !errors.Is(err, errSwept) {
-			os.Remove(folder)
-			return "", nil, err
+			// On a file system without locks no later start could remove it.
+			return "", nil, errors.Join(err, gone(remove(filepath.Join(folder, ownerName))), gone(remove(folder)))
 		}
 	}
 	return "", nil, err
@@ -107,10 +107,7 @@ func sweepFolder(folder string) error {
 	lock := flock.New(filepath.Join(folder, ownerName), flock.SetFlag(os.O_RDWR))
 	locked, err := lock.TryLock()
 	if errors.Is(err, fs.ErrNotExist) {
-		// Its owner ended, or is, between making the folder and the lock. An
-		// owner that finds it gone makes another.
-		os.Remove(folder)
-		return nil
+		return sweepUnowned(folder)
 	}
 	if err != nil {
 		return fmt.Errorf("locking %s: %w", folder, err)
@@ -119,6 +116,20 @@ func sweepFolder(folder string) error {
 		return nil
 	}
 	return empty(folder, lock)
+}
+
+// sweepUnowned removes a folder without a lock. Its owner ended, or is, between
+// making the two. An owner that finds the folder gone makes another, and one that
+// was faster keeps it.
+func sweepUnowned(folder string) error {
+	err := gone(remove(folder))
+	if err == nil {
+		return nil
+	}
+	if _, there := os.Lstat(filepath.Join(folder, ownerName)); there == nil {
+		return nil
+	}
+	return err
 }
 
 // empty removes a folder with all that is in it. The caller holds its lock,

@@ -87,7 +87,7 @@ func (s *Store) open() error {
 		s.opts.Warn("what an earlier server has left could not be removed", "error", err)
 	}
 	var err error
-	s.folder, s.lock, err = own(s.opts.Dir)
+	s.folder, s.lock, err = own(s.opts.Dir, lockOwner)
 	return err
 }
 

@@ -295,6 +295,55 @@ func TestStartRemovesWhatWasLeft(t *testing.T) {
 	}
 }
 
+// Where there are no locks, a start that fails leaves nothing, since no later one
+// could remove it.
+func TestNoLocks(t *testing.T) {
+	dir := t.TempDir()
+	noLocks := errors.New("no locks here")
+	_, _, err := own(dir, func(folder string) (*flock.Flock, error) {
+		if err := os.WriteFile(filepath.Join(folder, ownerName), nil, 0o600); err != nil {
+			t.Error(err)
+		}
+		return nil, noLocks
+	})
+	if !errors.Is(err, noLocks) {
+		t.Errorf("own: %v", err)
+	}
+	if got := names(t, dir); len(got) > 0 {
+		t.Errorf("left: %q", got)
+	}
+}
+
+// A folder without an owner that cannot be removed is reported, unless an owner
+// has just come.
+func TestSweepUnowned(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, folderPrefix+"x")
+	file := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file("x.1")
+	if err := sweep(dir); err == nil {
+		t.Error("nothing is said of a folder that stays")
+	}
+	file(ownerName)
+	if err := sweepUnowned(folder); err != nil {
+		t.Errorf("with an owner: %v", err)
+	}
+	if err := sweep(dir); err != nil || len(names(t, dir)) > 0 {
+		t.Errorf("left: %q, %v", names(t, dir), err)
+	}
+	if err := sweepUnowned(folder); err != nil {
+		t.Errorf("when it is gone: %v", err)
+	}
+}
+
 // Starts that come at the same moment take nothing from each other.
 func TestStartsAtOnce(t *testing.T) {
 	dir := t.TempDir()
