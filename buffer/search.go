@@ -52,21 +52,23 @@ type Findings struct {
 	// Total is how many lines matched, returned or not.
 	Total int
 	// Start is the position of the oldest byte that was searched, and Latest
-	// that after the newest.
+	// that after the newest byte of the log when the search began.
 	Start, Latest uint64
 	// Evicted: the range that was asked for reaches into output that is no
 	// longer kept.
 	Evicted bool
 }
 
-// Search looks for lines in what is kept. An unfinished last line counts; of a
-// line whose beginning was evicted, the rest does. The error is the context's.
+// Search looks for lines in what is kept, up to where the log ends when it
+// begins. An unfinished last line counts; of a line whose beginning was evicted,
+// the rest does. The error is the context's.
 func (l *Log) Search(ctx context.Context, q Query) (Findings, error) {
-	s := searcher{query: q, matcher: q.Re.Start()}
+	end := l.Latest()
+	s := searcher{query: q, matcher: q.Re.Start(), found: Findings{Latest: end}}
 	from := max(q.From, 1)
 	// Streams may begin in the middle of a line that does not count.
 	l.around(from, q.Streams, func(i Stream, r *ring) { s.streams[i].begin(r, from) })
-	for first := true; ; first = false {
+	for first := true; from < end && !s.done(from); first = false {
 		if err := context.Cause(ctx); err != nil {
 			return Findings{}, err
 		}
@@ -77,6 +79,7 @@ func (l *Log) Search(ctx context.Context, q Query) (Findings, error) {
 				s.gap()
 			}
 		}
+		pieces = upTo(pieces, end)
 		if first && len(pieces) > 0 {
 			s.found.Start = pieces[0].Seq
 		}
@@ -85,15 +88,42 @@ func (l *Log) Search(ctx context.Context, q Query) (Findings, error) {
 				return Findings{}, err
 			}
 		}
-		if from = next; len(pieces) == 0 {
-			break
+		from = next
+	}
+	if s.found.Start == 0 {
+		s.found.Start = end
+	}
+	if err := s.end(ctx); err != nil {
+		return Findings{}, err
+	}
+	return s.found, nil
+}
+
+// upTo returns what stands before the position end.
+func upTo(pieces []Piece, end uint64) []Piece {
+	for i, p := range pieces {
+		if p.Seq >= end {
+			return pieces[:i]
+		}
+		pieces[i].Text = p.Text[:min(uint64(len(p.Text)), end-p.Seq)]
+	}
+	return pieces
+}
+
+// done reports whether what follows the position pos does not matter: no line
+// counts that begins there, and no line before it is still to come or to be
+// shown.
+func (s *searcher) done(pos uint64) bool {
+	if s.query.Until == 0 || pos < s.query.Until {
+		return false
+	}
+	for i := range s.streams {
+		v := &s.streams[i]
+		if v.begun && v.start < s.query.Until || len(v.open) > 0 {
+			return false
 		}
 	}
-	s.found.Latest = from
-	if s.found.Start == 0 {
-		s.found.Start = from
-	}
-	return s.found, s.end(ctx)
+	return true
 }
 
 // begin notes whether the position from is in the middle of a line of r.
@@ -225,6 +255,9 @@ func (s *searcher) gap() {
 
 // end takes the unfinished lines and leaves as many findings as fit.
 func (s *searcher) end(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	for i := range s.streams {
 		if s.streams[i].begun {
 			if err := s.take(ctx, Stream(i)); err != nil {

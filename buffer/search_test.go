@@ -93,6 +93,63 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// What comes while a search goes on is not searched, so that a flood does not
+// keep it going.
+func TestSearchEndsWhereItsLogEnded(t *testing.T) {
+	for _, capacity := range []int{1 << 20, 8 << 20} { // with and without eviction
+		l := NewLog(capacity)
+		noise := []byte(strings.Repeat("noise\n", 100_000))
+		l.Append(Stdout, []byte("needle 1\n"))
+		l.Append(Stdout, noise)
+		l.Append(Stdout, []byte("needle 2\nunfinished nee"))
+		end := l.Latest()
+		ctx := &countdown{Context: context.Background(), left: 1000}
+		ctx.each = func() { l.Append(Stdout, []byte("dle 3\nneedle 4\n")); l.Append(Stdout, noise) }
+		got, err := l.Search(ctx, Query{Re: regex(t, `needle`), Limit: 9, Bytes: 99})
+		if err != nil || got.Latest != end || got.Evicted != (capacity == 1<<20) {
+			t.Errorf("capacity %d: %v, Latest is %d, not %d, Evicted is %v", capacity, err, got.Latest, end, got.Evicted)
+		}
+		if want := fmt.Sprintf("2 of 2: 1@1 needle 1; 1@%d needle 2", 10+len(noise)); capacity > 1<<20 && shown(got) != want {
+			t.Errorf("got %s, want %s", shown(got), want)
+		}
+	}
+}
+
+// Behind Until, only what belongs to a finding before it is looked at.
+func TestSearchStopsAfterUntil(t *testing.T) {
+	l := NewLog(16 << 20)
+	say(l, "1 one needle\ntwo nee", "2 needle\n", "1 dle\nthree\n")
+	until := l.Latest()
+	for range 10 {
+		l.Append(Stdout, []byte(strings.Repeat("needle\n", 100_000)))
+	}
+	for after, want := range []string{
+		"3 of 3: 1@1 one needle; 1@12 two needle; 2@19 needle",
+		"3 of 3: 1@1 one needle two needle; 1@12 two needle three; 2@19 needle",
+	} {
+		ctx := &countdown{Context: context.Background(), left: 1000}
+		steps := 0
+		ctx.each = func() { steps++ }
+		q := Query{Re: regex(t, `needle`), Until: until, After: after, Limit: 9, Bytes: 999}
+		got, err := l.Search(ctx, q)
+		if err != nil || shown(got) != want {
+			t.Errorf("got %s, %v, want %s", shown(got), err, want)
+		}
+		if after == 0 && steps > 3 {
+			t.Errorf("it took %d steps", steps)
+		}
+	}
+	// A line that has begun before Until is read to its end.
+	l = NewLog(1 << 20)
+	l.Append(Stdout, []byte(strings.Repeat("x", 300_000)))
+	until = l.Latest()
+	l.Append(Stdout, []byte(strings.Repeat("x", 300_000)+" needle\nneedle\n"))
+	got, err := l.Search(t.Context(), Query{Re: regex(t, `needle`), Until: until, Limit: 9, Bytes: 999})
+	if err != nil || got.Total != 1 {
+		t.Errorf("%d findings, %v", got.Total, err)
+	}
+}
+
 func FuzzSearch(f *testing.F) {
 	for i := range uint8(8) {
 		f.Add([]byte("abc\x81\x82def\n\x90\x05\x0aabba\x85ab"), i<<4|3, i%2 == 0)
