@@ -130,7 +130,7 @@ func model(t *testing.T, expr, text string, cuts uint64) {
 		prefix := text[:i+utf8.RuneLen(r)]
 		if n, ok := m.Feed([]byte(prefix[i:])); ok {
 			end = i + n
-			if !re.DependsOnEnd() && end != len(prefix) && end != 0 {
+			if !re.atEnds && end != len(prefix) && end != 0 {
 				t.Fatalf("%q matches %q, but ends at %d", expr, prefix, end)
 			}
 			// Whatever follows.
@@ -144,7 +144,7 @@ func model(t *testing.T, expr, text string, cuts uint64) {
 		if got, want := m.AtEnd(), std.MatchString(prefix); got != want {
 			t.Fatalf("%q after %q: matches at the end %v, want %v", expr, prefix, got, want)
 		}
-		if m.AtEnd() && !re.DependsOnEnd() {
+		if m.AtEnd() && !re.atEnds {
 			t.Fatalf("%q after %q: uncertain, but does not depend on the end", expr, prefix)
 		}
 	}

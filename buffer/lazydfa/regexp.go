@@ -101,11 +101,6 @@ func (re *Regexp) Find(text []byte) []int { return re.std.FindIndex(text) }
 // overlap, as regexp.Regexp.FindAllIndex does.
 func (re *Regexp) FindAll(text []byte) [][]int { return re.std.FindAllIndex(text, -1) }
 
-// DependsOnEnd reports whether the expression looks at what follows a match
-// ($, \z, \b, \B), so that a match at the end of the text may be undone by
-// more text.
-func (re *Regexp) DependsOnEnd() bool { return re.atEnds }
-
 // classify finds the classes of runes.
 func (re *Regexp) classify() {
 	starts := []rune{0}

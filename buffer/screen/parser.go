@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -226,7 +227,7 @@ func number(param string) (int, bool) {
 		return 0, true
 	}
 	n, err := strconv.ParseUint(param, 10, 64)
-	if numError, ok := err.(*strconv.NumError); ok && numError.Err == strconv.ErrSyntax {
+	if errors.Is(err, strconv.ErrSyntax) {
 		return 0, false
 	}
 	return int(min(n, most)), true
