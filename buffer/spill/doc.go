@@ -22,6 +22,7 @@
 // output wait, and only for a bounded time. Whatever goes wrong with the disk
 // turns spilling off for the one File, keeps what it has, and is told by Err.
 //
-// The package imports buffer, the standard library and gofrs/flock, which locks
-// files on every system (flock, fcntl, LockFileEx).
+// The package imports buffer, the standard library, gofrs/flock, which locks
+// files on every system (flock, fcntl, LockFileEx), and on Windows x/sys, for the
+// numbers of errors.
 package spill
