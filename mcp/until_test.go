@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/yieldshell/mcp-yieldshell/buffer/lazydfa"
 	"github.com/yieldshell/mcp-yieldshell/proc/proctest/fake"
 )
 
@@ -366,4 +367,38 @@ func TestSearchTakesTurns(t *testing.T) {
 			t.Errorf("nobody waits for %v", r)
 		}
 	}, prints("one\ntwo\n", 0))
+}
+
+// What is kept is looked at even without time to wait, but not for a call that
+// is cancelled.
+func TestWaitLooksAtKeptOutput(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		id := b.call("execute", runs(`"yield_ms": 0`)).id()
+		b.backend.Last().Print("ready\n")
+		synctest.Wait()
+		r := b.call("wait", of(id, `"until_output": "ready", "since_seq": 1, "timeout_ms": 0`))
+		r.want(t, "wait_result", "output_matched")
+
+		e, ok := b.config.Registry.Get(id)
+		if !ok {
+			t.Fatal("the execution is gone")
+		}
+		re, err := lazydfa.Compile("ready")
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, since := until{re: re}, int64(1)
+		for cancelled, want := range map[bool]bool{false: true, true: false} {
+			ctx, cancel := context.WithCancel(t.Context())
+			if cancelled {
+				cancel()
+			}
+			c, stop := u.conditions(ctx, 0, e, view{streams: "both", since: &since})
+			if got := c.Output.End(); got != want {
+				t.Errorf("cancelled is %v, and a match %v", cancelled, got)
+			}
+			stop()
+			cancel()
+		}
+	})
 }
