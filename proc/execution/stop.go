@@ -64,11 +64,15 @@ func (e *Execution) Stop(ctx context.Context, sig proc.Signal, grace time.Durati
 }
 
 // expire is the runtime timeout.
-func (e *Execution) expire() {
-	_, err := e.terminate(TimedOut, proc.SIGTERM, Grace, nil)
+func (e *Execution) expire() { e.end(TimedOut, nil, "ending an execution at its timeout") }
+
+// end is a terminate whose result no caller waits for, so what it could not end
+// is told to the operator, in a warning that begins with text.
+func (e *Execution) end(cause Status, hurry <-chan struct{}, text string) {
+	_, err := e.terminate(cause, proc.SIGTERM, Grace, hurry)
 	var late *NotRunningError
 	if err != nil && !errors.As(err, &late) {
-		e.registry.opts.Warn("ending an execution at its timeout", "execution_id", e.id, "error", err)
+		e.registry.opts.Warn(text, "execution_id", e.id, "error", err)
 	}
 }
 
