@@ -3,6 +3,7 @@
 package procunix
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -175,7 +176,7 @@ func (b *Backend) start(spec proc.Spec, req *wire.StartRequest, ps *pipes) (*pro
 			}
 			return p, nil
 		}
-		if err != errUnheard {
+		if !errors.Is(err, errUnheard) {
 			err = fmt.Errorf("%w; the command may have begun to run", err)
 			break
 		}
