@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
+	"github.com/yieldshell/mcp-yieldshell/proc/execution"
 	"github.com/yieldshell/mcp-yieldshell/proc/proctest/fake"
 )
 
@@ -270,7 +271,7 @@ func TestStopForces(t *testing.T) {
 		want     time.Duration
 	}{
 		{``, 10 * time.Second}, {`"force_after_ms": 500`, 500 * time.Millisecond}, {`"force_after_ms": -1`, 0},
-		{`"force_after_ms": 1e9`, 45 * time.Second},
+		{`"force_after_ms": 1e9`, execution.MaxForceAfter},
 	} {
 		inBubble(t, func(t *testing.T, b *bench) {
 			id := b.call("execute", runs(`"yield_ms": 0`)).id()

@@ -19,7 +19,7 @@ import (
 
 // RequestCeiling is how long a request may wait: MCP clients commonly give up
 // on one after 60 s (specification, "Timing Parameters at a Glance").
-const RequestCeiling = 55 * time.Second
+const RequestCeiling = execution.RequestBound
 
 // Config is what the tools need. It does not change after NewServer.
 type Config struct {

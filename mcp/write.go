@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
 	"github.com/yieldshell/mcp-yieldshell/proc/execution"
@@ -83,7 +82,7 @@ func writeFailure(err error, written, total int) error {
 	switch {
 	case err == nil, errors.As(err, &ended), errors.Is(err, execution.ErrStdinClosed), errors.Is(err, execution.ErrStdinBusy):
 		return err
-	case errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, proc.ErrBrokenPipe):
 		err = fmt.Errorf("the command has closed its stdin, so nothing more can be written to it (%w)", err)
 	case errors.Is(err, proc.ErrClosed):
 		err = fmt.Errorf("stdin was closed during the write (%w)", err)

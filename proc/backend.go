@@ -94,7 +94,7 @@ type Process interface {
 // Input is the server's end of the command's standard input.
 type Input interface {
 	// Write writes all of p, unless the context ends first or the pipe
-	// breaks. It returns how many bytes the pipe has taken.
+	// breaks (ErrBrokenPipe). It returns how many bytes the pipe has taken.
 	Write(ctx context.Context, p []byte) (int, error)
 	// Close delivers end of file. It may be called while Write runs, which
 	// then returns an error, and more than once.

@@ -13,6 +13,8 @@ var (
 	ErrGone = errors.New("nothing is left of the execution")
 	// ErrClosed: the pipe or the process has been closed.
 	ErrClosed = errors.New("closed")
+	// ErrBrokenPipe: nobody has the reading end of the pipe open.
+	ErrBrokenPipe = errors.New("broken pipe")
 	// ErrTooLong: the command or its environment exceeds a limit of the
 	// system.
 	ErrTooLong = errors.New("too long for this system")

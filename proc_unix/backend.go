@@ -3,6 +3,7 @@
 package procunix
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -102,25 +103,30 @@ func (b *Backend) Warm() { b.pool.warm() }
 // Guarantees implements proc.Backend.
 func (b *Backend) Guarantees() proc.Guarantees { return guarantees() }
 
-// closeBound is how long Close waits for the supervisors to end what they
-// still own.
+// closeBound is how long Close waits for the supervisors that are just being
+// started, and for all of them to end what they still own.
 const closeBound = keeper.KillBound + time.Second
 
 // Close implements proc.Backend. It ends the supervisors, and with them
 // whatever they still own. One that does not come to an end, because its tree
 // does not, is left to go on with it by itself.
 func (b *Backend) Close() error {
+	return b.closeWithin(closeBound)
+}
+
+func (b *Backend) closeWithin(d time.Duration) error {
+	bound := time.NewTimer(d)
+	defer bound.Stop()
 	b.pool.close()
 	for _, s := range b.allSupervisors() {
 		s.letGo()
 	}
 	ended := make(chan struct{})
 	go func() {
+		b.pool.spawning.Wait() // before, because it adds to the supervisors
 		b.supervisors.Wait()
 		close(ended)
 	}()
-	bound := time.NewTimer(closeBound)
-	defer bound.Stop()
 	select {
 	case <-ended:
 	case <-bound.C:
@@ -170,7 +176,7 @@ func (b *Backend) start(spec proc.Spec, req *wire.StartRequest, ps *pipes) (*pro
 			}
 			return p, nil
 		}
-		if err != errUnheard {
+		if !errors.Is(err, errUnheard) {
 			err = fmt.Errorf("%w; the command may have begun to run", err)
 			break
 		}

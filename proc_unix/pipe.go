@@ -110,6 +110,8 @@ func (in *input) Write(ctx context.Context, p []byte) (int, error) {
 		return n, ctx.Err()
 	case errors.Is(err, os.ErrClosed):
 		return n, fmt.Errorf("write standard input: %w", proc.ErrClosed)
+	case errors.Is(err, unix.EPIPE):
+		return n, fmt.Errorf("write standard input: %w", proc.ErrBrokenPipe)
 	}
 	return n, fmt.Errorf("write standard input: %w", cause(err))
 }

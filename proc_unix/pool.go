@@ -167,8 +167,12 @@ func (p *pool) remove(s *supervisor) {
 	}
 }
 
+// close lets go of what is idle and refuses the starts that wait. It does not
+// wait for the supervisors that are just being started, which place lets go
+// of; spawning tells when that is over.
 func (p *pool) close() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.closed = true
 	p.refill.Stop()
 	p.quiet.Stop()
@@ -179,6 +183,4 @@ func (p *pool) close() {
 	for len(p.waiting) > 0 {
 		p.grant(grant{err: proc.ErrClosed})
 	}
-	p.mu.Unlock()
-	p.spawning.Wait()
 }

@@ -4,6 +4,7 @@ package procunix
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -213,7 +214,7 @@ func (p *process) Signal(ctx context.Context, sig proc.Signal) (proc.SignalRepor
 // Kill implements proc.Process.
 func (p *process) Kill(ctx context.Context) (proc.KillReport, error) {
 	payload, err := p.ask(ctx, wire.KindKill, wire.KindKilled)
-	if err == proc.ErrGone {
+	if errors.Is(err, proc.ErrGone) {
 		<-p.done
 		return proc.KillReport{Unkillable: p.left}, nil
 	}
@@ -238,7 +239,7 @@ func (p *process) Attached(ctx context.Context) ([]proc.Member, error) {
 
 func (p *process) list(ctx context.Context) (wire.Listed, error) {
 	payload, err := p.ask(ctx, wire.KindList, wire.KindListed)
-	if err == proc.ErrGone {
+	if errors.Is(err, proc.ErrGone) {
 		return wire.Listed{}, nil
 	}
 	if err != nil {

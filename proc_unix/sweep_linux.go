@@ -108,7 +108,7 @@ func (s *sweeper) reap(m tree.Member) bool {
 func (s *sweeper) awaitEnd(pid int) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == unix.ENOSYS { // before Linux 5.3
-		_ = unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		s.watchForEnd(pid)
 	}
 	if err != nil {
 		return
@@ -120,5 +120,22 @@ func (s *sweeper) awaitEnd(pid int) {
 		if n != 0 || ms <= 0 || err != unix.EINTR {
 			return
 		}
+	}
+}
+
+// watchForEnd is awaitEnd where the system cannot wait with a bound.
+func (s *sweeper) watchForEnd(pid int) {
+	const longestPause = 50 * time.Millisecond
+	for pause := time.Millisecond; ; pause = min(2*pause, longestPause) {
+		var end unix.Siginfo // its signal stays zero as long as the child lives
+		err := unix.Waitid(unix.P_PID, pid, &end, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+		if err == nil && end.Signo != 0 || err != nil && err != unix.EINTR {
+			return
+		}
+		left := time.Until(s.deadline)
+		if left <= 0 {
+			return
+		}
+		time.Sleep(min(pause, left))
 	}
 }

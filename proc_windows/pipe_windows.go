@@ -132,6 +132,10 @@ func (in *input) Write(ctx context.Context, p []byte) (int, error) {
 		err = context.Cause(ctx)
 	case errors.Is(err, os.ErrClosed):
 		err = proc.ErrClosed
+	case errors.Is(err, windows.ERROR_NO_DATA), errors.Is(err, windows.ERROR_BROKEN_PIPE):
+		// The first is the answer when the reader had gone before the write,
+		// the second when it went during it.
+		err = fmt.Errorf("write standard input: %w", proc.ErrBrokenPipe)
 	}
 	return n, err
 }

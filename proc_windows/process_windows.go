@@ -34,7 +34,7 @@ type process struct {
 	title   string // original title of the console
 
 	pid    int
-	handle windows.Handle // of the shell
+	handle windows.Handle // of the shell, whose id it keeps from being reused
 
 	events chan proc.Event
 	// changed and pressed each hold a hint that the job may have changed,
@@ -252,18 +252,23 @@ func (p *process) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
 	defer cancel()
 	_, err := p.Kill(ctx)
-	if err != nil {
-		// Something is stuck in the system. Closing the job's handle ends
-		// it when that is over; awaitShell goes on waiting for it.
-		p.quit()
-		p.backend.forget(p)
-		return errors.Join(fmt.Errorf("ending the execution: %w", err), p.removeScript())
-	}
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
 	p.quit()
-	p.goroutines.Wait()
 	p.backend.forget(p)
-	return errors.Join(p.removeScript(), p.job.close(), windows.CloseHandle(p.handle))
+	if err != nil {
+		// Something is stuck in the system. Closing the job's handle ends it
+		// when that is over; awaitShell goes on waiting for it.
+		go p.letGo()
+		return errors.Join(fmt.Errorf("ending the execution: %w", err), p.removeScript(), p.job.close())
+	}
+	return errors.Join(p.letGo(), p.removeScript(), p.job.close())
+}
+
+// letGo waits for the goroutines, the only users of the shell's handle, and
+// closes it.
+func (p *process) letGo() error {
+	p.goroutines.Wait()
+	return windows.CloseHandle(p.handle)
 }

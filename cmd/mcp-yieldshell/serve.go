@@ -56,7 +56,7 @@ func serve(ctx context.Context, sys system) int {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell: %v\n", err)
 		return exitFailed
 	}
-	defer backend.Close()
+	defer closeBackend(backend, log)
 	kept, err := config.openSpill(log.Warn)
 	if err != nil {
 		fmt.Fprintf(sys.stderr, "mcp-yieldshell: %v\n", err)

@@ -49,6 +49,12 @@ func closeSpill(kept *spill.Store, log hclog.Logger) {
 	}
 }
 
+func closeBackend(backend proc.Backend, log hclog.Logger) {
+	if err := backend.Close(); err != nil {
+		log.Warn("closing the backend failed", "error", err)
+	}
+}
+
 // toolOptions hands the tools theirs.
 func (c Config) toolOptions(registry *execution.Registry, backend proc.Backend, sys system, log hclog.Logger) mcp.Config {
 	return mcp.Config{

@@ -27,6 +27,10 @@ const (
 	detachedBound = time.Second
 )
 
+// RequestBound is how long a request may wait: MCP clients commonly give up on
+// one after 60 s (specification, "Timing Parameters at a Glance").
+const RequestBound = 55 * time.Second
+
 // Status is the state of an execution.
 type Status string
 

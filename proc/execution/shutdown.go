@@ -3,8 +3,6 @@ package execution
 import (
 	"context"
 	"sync"
-
-	"github.com/yieldshell/mcp-yieldshell/proc"
 )
 
 // BeginShutdown makes every request that waits answer with what it has, and
@@ -42,8 +40,8 @@ func (r *Registry) isClosing() bool {
 
 // Shutdown ends everything that every execution owns, all at once, with the
 // grace and the bounds of the specification. A close of hurry cuts the grace
-// short, but never skips the kill. It returns when all is over, and is called
-// once.
+// short, but never skips the kill. What cannot be ended goes to Options.Warn.
+// It returns when all is over, and is called once.
 func (r *Registry) Shutdown(hurry <-chan struct{}) {
 	r.BeginShutdown()
 	var ending sync.WaitGroup
@@ -52,7 +50,7 @@ func (r *Registry) Shutdown(hurry <-chan struct{}) {
 		for _, e := range r.owners() {
 			if !asked[e] {
 				asked[e] = true
-				ending.Go(func() { e.terminate(Stopped, proc.SIGTERM, Grace, hurry) })
+				ending.Go(func() { e.end(Stopped, hurry, "ending an execution at the shutdown") })
 			}
 		}
 	}

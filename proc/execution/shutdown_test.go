@@ -114,3 +114,30 @@ func TestShutdownIsBounded(t *testing.T) {
 		p.OnKill(nil)
 	})
 }
+
+func TestShutdownWarnsOfWhatItCannotEnd(t *testing.T) {
+	warned := make(map[any]error) // by execution_id
+	warn := func(text string, keyvals ...any) {
+		if len(keyvals) != 4 || keyvals[0] != "execution_id" || keyvals[2] != "error" {
+			t.Errorf("warning: %q %v", text, keyvals)
+			return
+		}
+		warned[keyvals[1]] = keyvals[3].(error)
+	}
+	inBubble(t, Options{Warn: warn}, func(t *testing.T, b *bench) {
+		b.run()
+		b.start(Request{}) // ends when it is told to
+		stuck, p := b.start(Request{})
+		p.OnSignal(func(proc.Signal) (proc.SignalReport, error) {
+			return proc.SignalReport{Denied: []int{7}}, nil
+		})
+		p.OnKill(func(context.Context) (proc.KillReport, error) { return proc.KillReport{Unkillable: []int{7}}, nil })
+		b.Shutdown(nil)
+		var left *LeftError
+		if len(warned) != 1 || !errors.As(warned[stuck.ID()], &left) {
+			t.Errorf("warnings: %v", warned)
+		}
+		p.TreeEnds()
+		synctest.Wait()
+	})
+}

@@ -12,7 +12,7 @@ import (
 
 // WriteBound is how long a write may wait for the command to read
 // (specification, section write).
-const WriteBound = 55 * time.Second
+const WriteBound = RequestBound
 
 // Errors of Execution.Write.
 var (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +43,7 @@ func TestInputThatIsNotRead(t *testing.T) {
 		p.Exit(0) // which breaks the pipe
 		s := b.ended(e, Completed)
 		after(t, "the end", begun, 0)
-		if s.StdinErr == nil || !strings.HasPrefix(s.StdinErr.Error(), "3 of 10 bytes of stdin were delivered") || !errors.Is(s.StdinErr, syscall.EPIPE) {
+		if s.StdinErr == nil || !strings.HasPrefix(s.StdinErr.Error(), "3 of 10 bytes of stdin were delivered") || !errors.Is(s.StdinErr, proc.ErrBrokenPipe) {
 			t.Errorf("stdin error is %v", s.StdinErr)
 		}
 	})
@@ -128,7 +127,7 @@ func TestWriteThatTheEndInterrupts(t *testing.T) {
 		p.Input().Stall(0)
 		time.AfterFunc(time.Second, func() { p.Exit(0) })
 		_, err := e.Write(t.Context(), []byte("abc"), false)
-		if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, proc.ErrClosed) && !notRunning(err, Completed) {
+		if !errors.Is(err, proc.ErrBrokenPipe) && !errors.Is(err, proc.ErrClosed) && !notRunning(err, Completed) {
 			t.Error(err)
 		}
 		b.ended(e, Completed)

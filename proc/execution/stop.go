@@ -11,9 +11,9 @@ import (
 )
 
 // MaxForceAfter is the longest grace that a stop may give, so that its answer
-// comes within the 55 s that a request may take, with the kill and the last
-// output after it.
-const MaxForceAfter = 55*time.Second - killBound - drainBound - 2*time.Second
+// comes within RequestBound, with the signal before it and the kill and the
+// last output after it.
+const MaxForceAfter = RequestBound - signalBound - killBound - drainBound - 2*time.Second
 
 // NotRunningError says that the call came too late.
 type NotRunningError struct{ Status Status }
@@ -40,16 +40,19 @@ type StopReport struct {
 // Stop sends sig to everything that the execution owns, waits up to grace for
 // it to end and kills what is left. It returns when the execution is terminal,
 // its output complete and nothing that it owned alive, all within the bounds
-// of the specification. Detached processes of a terminal execution are ended
+// of the specification, and after RequestBound at the latest. Detached processes of a terminal execution are ended
 // too; that leaves its status as it is.
 //
-// Errors: *NotRunningError, *LeftError, proc.ErrUnsupportedSignal, and ctx's,
-// with which the stop goes on in the background.
+// Errors: *NotRunningError, *LeftError, proc.ErrUnsupportedSignal, and ctx's or
+// that of the bound, with which the stop goes on in the background.
 func (e *Execution) Stop(ctx context.Context, sig proc.Signal, grace time.Duration) (StopReport, error) {
 	type result struct {
 		report StopReport
 		err    error
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, RequestBound,
+		fmt.Errorf("not over after %d s; the stop goes on", RequestBound/time.Second))
+	defer cancel()
 	ended := make(chan result, 1)
 	go func() {
 		report, err := e.terminate(Stopped, sig, min(max(grace, 0), MaxForceAfter), nil)
@@ -64,11 +67,15 @@ func (e *Execution) Stop(ctx context.Context, sig proc.Signal, grace time.Durati
 }
 
 // expire is the runtime timeout.
-func (e *Execution) expire() {
-	_, err := e.terminate(TimedOut, proc.SIGTERM, Grace, nil)
+func (e *Execution) expire() { e.end(TimedOut, nil, "ending an execution at its timeout") }
+
+// end is a terminate whose result no caller waits for, so what it could not end
+// is told to the operator, in a warning that begins with text.
+func (e *Execution) end(cause Status, hurry <-chan struct{}, text string) {
+	_, err := e.terminate(cause, proc.SIGTERM, Grace, hurry)
 	var late *NotRunningError
 	if err != nil && !errors.As(err, &late) {
-		e.registry.opts.Warn("ending an execution at its timeout", "execution_id", e.id, "error", err)
+		e.registry.opts.Warn(text, "execution_id", e.id, "error", err)
 	}
 }
 

@@ -165,6 +165,39 @@ func TestStopWithAnUnsupportedSignal(t *testing.T) {
 	})
 }
 
+func TestStopAnswersWithinTheBoundOfARequest(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, b *bench) {
+		e, p := b.start(Request{})
+		p.OnSignal(func(proc.Signal) (proc.SignalReport, error) {
+			time.Sleep(signalBound)
+			return proc.SignalReport{Reached: 1}, nil
+		})
+		p.OnKill(func(ctx context.Context) (proc.KillReport, error) {
+			<-ctx.Done() // the system does not end it
+			return proc.KillReport{Unkillable: []int{7}}, context.Cause(ctx)
+		})
+		begun := time.Now()
+		_, err := e.Stop(t.Context(), proc.SIGTERM, MaxForceAfter)
+		var left *LeftError // and not that of the bound
+		if took := time.Since(begun); took >= RequestBound || !errors.As(err, &left) {
+			t.Errorf("the stop took %v: %v", took, err)
+		}
+	})
+	inBubble(t, Options{}, func(t *testing.T, b *bench) {
+		e, p := b.start(Request{})
+		p.OnSignal(func(proc.Signal) (proc.SignalReport, error) {
+			time.Sleep(2 * RequestBound) // more than any backend may take
+			return proc.SignalReport{Reached: 1}, nil
+		})
+		begun := time.Now()
+		if _, err := e.Stop(t.Context(), proc.SIGTERM, 0); err == nil {
+			t.Error("a stop that is not over has succeeded")
+		}
+		after(t, "the answer", begun, RequestBound)
+		b.ended(e, Stopped)
+	})
+}
+
 func TestStopGoesOnWithoutItsRequest(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, b *bench) {
 		e, p := b.start(Request{})

@@ -14,8 +14,8 @@ const descendantWait = 5 * time.Second
 
 // Ports tells of TCP ports on this machine's loopback addresses.
 type Ports interface {
-	// Open reports whether the port accepts connections now. It does not
-	// wait.
+	// Open reports whether the port accepts connections now. It takes 200 ms
+	// at most.
 	Open(port int) bool
 	// Await returns nil once the port accepts connections, or the context's
 	// error.

@@ -7,5 +7,6 @@
 // known.
 //
 // A supervisor is initialised before most packages (see keeper), so on Linux
-// this one imports nothing but syscall, time and what those do themselves.
+// this one imports nothing but proc_unix/sys, syscall and unsafe, and what those
+// do themselves.
 package tree

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"sync"
-	"syscall"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
 )
@@ -198,7 +197,7 @@ func (i *Input) Write(ctx context.Context, p []byte) (n int, err error) {
 		case i.closed:
 			return n, proc.ErrClosed
 		case i.broken:
-			return n, syscall.EPIPE
+			return n, proc.ErrBrokenPipe
 		case ctx.Err() != nil:
 			return n, ctx.Err()
 		}
