@@ -364,3 +364,19 @@ func TestLinesOfAnySystem(t *testing.T) {
 	eq(t, "line", found.Matches[0].Line, "ready")
 	eq(t, "nothing after it", s.Call("wait", r.On(args{"until_output": "ready", "since_seq": r.Match.NextSeq})).WaitResult, "exited")
 }
+
+// A command that prints faster than anybody can look for a line holds no call up.
+func TestWaitOnAFloodAnswersInTime(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	r := s.Execute("exec yes", args{"yield_ms": 0})
+	begun := time.Now()
+	for range 5 {
+		w := s.Call("wait", r.On(args{"until_output": `(a|b|c)*[x-z].{1,50}never`, "timeout_ms": 100, "since_seq": 1}))
+		eq(t, "wait_result", w.WaitResult, "deadline_reached")
+	}
+	if took := time.Since(begun); took > 15*time.Second {
+		t.Errorf("five waits of 100 ms took %v", took)
+	}
+	s.Call("stop", r.On(nil))
+}
