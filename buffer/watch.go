@@ -18,7 +18,8 @@ const (
 	// bytes, while the log waits.
 	catchUpSize = 64 << 10
 	// chaseSize is catchUpSize for what is not in memory and has come since the
-	// watch began: more than a command adds while it is read.
+	// watch began. A command that adds more than that while it is read is not
+	// caught up with, and the call's budget ends it.
 	chaseSize = 1 << 20
 )
 

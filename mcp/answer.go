@@ -176,9 +176,14 @@ func standing(ctx context.Context, e *execution.Execution, s execution.Summary) 
 		parts = append(parts, fmt.Sprintf("The shell has ended with exit code %d, but the execution goes on through %s.", s.Exit.Code, who))
 	}
 	if len(s.Detached) > 0 {
-		left := fmt.Sprintf("Not waited for, in sessions of their own: %s; stop ends them too.", naming(s.Detached))
-		if s.Status.Terminal() {
-			left = fmt.Sprintf("The command has ended but left running: %s. To end them, call stop with execution_id %q.", naming(s.Detached), s.ID)
+		who, left := naming(s.Detached), ""
+		switch s.Status {
+		case execution.Running:
+			left = fmt.Sprintf("Not waited for, in sessions of their own: %s; stop ends them too.", who)
+		case execution.TimedOut, execution.Stopped:
+			left = fmt.Sprintf("Told to end, but not gone yet: %s.", who)
+		default:
+			left = fmt.Sprintf("The command has ended but left running: %s. To end them, call stop with execution_id %q.", who, s.ID)
 		}
 		parts = append(parts, left)
 	}

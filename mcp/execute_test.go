@@ -272,6 +272,22 @@ func TestExecuteStdin(t *testing.T) {
 	}, func(*fake.Process) {}, func(*fake.Process) {}, func(p *fake.Process) { p.Input().Break() })
 }
 
+// What a timeout is ending has not been left running.
+func TestATimeoutNamesWhatIsNotGoneYet(t *testing.T) {
+	server := proc.Member{PID: 42, Name: "server"}
+	inBubble(t, func(t *testing.T, b *bench) {
+		r := b.call("execute", runs(`"timeout_ms": 1000`))
+		r.want(t, "status", "timed_out")
+		r.want(t, "message", "Told to end, but not gone yet: server (process 42).")
+	}, func(p *fake.Process) {
+		p.OnSignal(func(proc.Signal) (proc.SignalReport, error) {
+			p.ShellEnds(proc.Exit{Code: 143, Signal: "SIGTERM"})
+			p.SessionEnds(server)
+			return proc.SignalReport{Reached: 2}, nil
+		})
+	})
+}
+
 func TestExecuteNamesWhatRunsOn(t *testing.T) {
 	server := proc.Member{PID: 42, Name: "server"}
 	inBubble(t, func(t *testing.T, b *bench) {

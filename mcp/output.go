@@ -123,7 +123,7 @@ func (v *view) streamsParam(about string) param {
 func (t *tools) maxParam(into *int64) param {
 	return param{
 		name: "max_output_bytes", into: into,
-		about: fmt.Sprintf("Most bytes of output in the answer, stdout and stderr together. Default and upper limit: %d. What is held back stays readable.", t.MaxOutputBytes),
+		about: fmt.Sprintf("Most bytes of stdout and stderr together, not counting a capped answer's tail. Default and upper limit: %d. What is held back stays readable.", t.MaxOutputBytes),
 	}
 }
 

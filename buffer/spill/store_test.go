@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -614,43 +613,5 @@ func TestWatchAndSearch(t *testing.T) {
 	got, err = l.Search(t.Context(), buffer.Query{Re: re, Limit: 10, Bytes: 1000, From: at("line 200") + 1})
 	if err != nil || got.Total != 2 || got.Lines[0].Line != "line 4200" {
 		t.Errorf("from the middle of a line: %+v, %v", got, err)
-	}
-}
-
-// A watch goes live even if what it has not seen is on disk, and grows.
-func TestWatchGoesLiveInAFlood(t *testing.T) {
-	st := open(t, t.TempDir(), 8<<20, 8<<20)
-	f := st.File("x")
-	l := buffer.NewLog(1000)
-	l.SetOverflow(f)
-	line := []byte(strings.Repeat("noise ", 10_000) + "\n")
-	l.Append(buffer.Stdout, line)
-	stop := make(chan struct{})
-	var flood sync.WaitGroup
-	flood.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				l.Append(buffer.Stdout, line)
-			}
-		}
-	})
-	re, err := lazydfa.Compile(`needle \d+`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	w := l.Watch(ctx, re, 1, buffer.Both)
-	defer w.Stop()
-	close(stop)
-	flood.Wait()
-	l.Append(buffer.Stdout, []byte("needle 7\n"))
-	select {
-	case <-w.Found():
-	default:
-		t.Error("the watch did not go live")
 	}
 }

@@ -132,7 +132,6 @@ func (r *Registry) reserve() error {
 	if r.isClosing() {
 		return ErrShuttingDown
 	}
-	r.reap(time.Now())
 	if r.live >= r.opts.MaxProcesses {
 		return fmt.Errorf("%w: %d executions are running and YIELDSHELL_MAX_PROCESSES is %d; wait for one, stop one, or raise the limit",
 			ErrLimit, r.live, r.opts.MaxProcesses)
@@ -140,6 +139,7 @@ func (r *Registry) reserve() error {
 	if len(r.guarded) >= maxGuarded {
 		return fmt.Errorf("%w: %d of them; stop those that are no longer needed (ps lists them under detached)", ErrDetachedLimit, len(r.guarded))
 	}
+	r.reap(time.Now()) // not before a call that is refused
 	r.live++
 	r.starting.Add(1) // under the lock that BeginShutdown takes: none is missed
 	return nil

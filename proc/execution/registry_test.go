@@ -81,6 +81,27 @@ func TestParallelStartsKeepTheLimit(t *testing.T) {
 	})
 }
 
+// A call that is refused removes nothing (specification, section ps).
+func TestRefusedStartsForgetNothing(t *testing.T) {
+	inBubble(t, Options{MaxProcesses: 1, Retention: time.Minute}, func(t *testing.T, b *bench) {
+		old := b.run()
+		live, p := b.start(Request{})
+		time.Sleep(2 * time.Minute)
+		if _, err := b.Start(Request{}); !errors.Is(err, ErrLimit) {
+			t.Errorf("second start: %v", err)
+		}
+		if _, ok := b.Get(old.ID()); !ok {
+			t.Error("a refused call has removed a record")
+		}
+		p.Exit(0)
+		b.ended(live, Completed)
+		b.run()
+		if _, ok := b.Get(old.ID()); ok {
+			t.Error("the record is kept beyond its time")
+		}
+	})
+}
+
 func TestRetentionByAge(t *testing.T) {
 	inBubble(t, Options{Retention: time.Minute}, func(t *testing.T, b *bench) {
 		live, _ := b.start(Request{})
