@@ -199,30 +199,27 @@ func TestAStalledClientCostsLittleMemory(t *testing.T) {
 	for _, size := range []int{20_000, 1_000_000} {
 		env := []string{fmt.Sprintf("YIELDSHELL_MAX_OUTPUT_BYTES=%d", size), "YIELDSHELL_MAX_BUFFER_BYTES=1000000"}
 		full := fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; read x", size)
-		t.Run(fmt.Sprintf("reads of %d bytes", size), func(t *testing.T) {
-			t.Parallel()
-			c := startStalled(t, env...)
-			id := c.execute(full + "; exec sleep 1000")
-			c.call("wait", args{"execution_id": id, "timeout_ms": 1000, "max_output_bytes": 1, "since_seq": 1})
-			c.receive()
-			before := c.memory()
-			c.fill(20_000, "read", args{"execution_id": id, "since_seq": 1})
-			checkGrowth(t, "reads", c.grown(before))
-			c.stdin.Close()
-			c.end("the end of its input", 25*time.Second)
-		})
-		t.Run(fmt.Sprintf("resources of %d bytes", size), func(t *testing.T) {
-			t.Parallel()
-			c := startStalled(t, env...)
-			id := c.execute(full + "; exec sleep 1000")
-			c.call("wait", args{"execution_id": id, "timeout_ms": 1000, "max_output_bytes": 1, "since_seq": 1})
-			c.receive()
-			before := c.memory()
-			c.flood(20_000, "resources/read", args{"uri": "yieldshell://executions/" + id + "/stdout"})
-			checkGrowth(t, "resources", c.grown(before))
-			c.stdin.Close()
-			c.end("the end of its input", 25*time.Second)
-		})
+		for what, flood := range map[string]func(c *stalledClient, id string){
+			"reads": func(c *stalledClient, id string) {
+				c.fill(20_000, "read", args{"execution_id": id, "since_seq": 1})
+			},
+			"resources": func(c *stalledClient, id string) {
+				c.flood(20_000, "resources/read", args{"uri": "yieldshell://executions/" + id + "/stdout"})
+			},
+		} {
+			t.Run(fmt.Sprintf("%s of %d bytes", what, size), func(t *testing.T) {
+				t.Parallel()
+				c := startStalled(t, env...)
+				id := c.execute(full + "; exec sleep 1000")
+				c.call("wait", args{"execution_id": id, "timeout_ms": 1000, "max_output_bytes": 1, "since_seq": 1})
+				c.receive()
+				before := c.memory()
+				flood(c, id)
+				checkGrowth(t, what, c.grown(before))
+				c.stdin.Close()
+				c.end("the end of its input", 25*time.Second)
+			})
+		}
 		t.Run(fmt.Sprintf("waits for %d bytes", size), func(t *testing.T) {
 			t.Parallel()
 			c := startStalled(t, env...)
