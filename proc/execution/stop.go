@@ -40,8 +40,9 @@ type StopReport struct {
 // Stop sends sig to everything that the execution owns, waits up to grace for
 // it to end and kills what is left. It returns when the execution is terminal,
 // its output complete and nothing that it owned alive, all within the bounds
-// of the specification, and after RequestBound at the latest. Detached processes of a terminal execution are ended
-// too; that leaves its status as it is.
+// of the specification, and after RequestBound at the latest. Detached
+// processes of a terminal execution are ended too; that leaves its status as it
+// is.
 //
 // Errors: *NotRunningError, *LeftError, proc.ErrUnsupportedSignal, and ctx's or
 // that of the bound, with which the stop goes on in the background.
