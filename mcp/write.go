@@ -80,7 +80,7 @@ func (t *tools) write() tool[writeInput] {
 func writeFailure(err error, written, total int) error {
 	var ended *execution.NotRunningError
 	switch {
-	case err == nil, errors.As(err, &ended), errors.Is(err, execution.ErrStdinClosed), errors.Is(err, execution.ErrStdinBusy):
+	case err == nil, errors.As(err, &ended), errors.Is(err, execution.ErrStdinClosed):
 		return err
 	case errors.Is(err, proc.ErrBrokenPipe):
 		err = fmt.Errorf("the command has closed its stdin, so nothing more can be written to it (%w)", err)

@@ -14,23 +14,21 @@ import (
 // (specification, section write).
 const WriteBound = RequestBound
 
-// Errors of Execution.Write.
-var (
-	ErrStdinClosed = errors.New("stdin is closed; start the command with close_stdin=false to write to it later")
-	ErrStdinBusy   = errors.New("the initial stdin is still being delivered, because the command has not read it yet; nothing was written")
-)
+// ErrStdinClosed refuses a write.
+var ErrStdinClosed = errors.New("stdin is closed, or will be after its initial input; start the command with close_stdin=false to write to it later")
 
 // stdin owns the server's end of the command's standard input.
 type stdin struct {
 	in proc.Input
 	// turn is a lock that can be waited for with a context; whoever holds it
-	// writes.
+	// writes. The initial input has the first turn.
 	turn chan struct{}
 	// delivered is closed when the initial input has been written, or failed.
 	delivered chan struct{}
 	cancel    context.CancelFunc
 
 	mu     sync.Mutex
+	last   bool // closed, or to be closed after the initial input
 	closed bool
 	err    error // of the initial delivery
 }
@@ -39,6 +37,7 @@ type stdin struct {
 // does not read it delays nobody.
 func (s *stdin) begin(in proc.Input, initial string, closeAfter bool) {
 	s.in = in
+	s.last = closeAfter
 	s.turn = make(chan struct{}, 1)
 	s.delivered = make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -50,8 +49,10 @@ func (s *stdin) begin(in proc.Input, initial string, closeAfter bool) {
 		close(s.delivered)
 		return
 	}
+	s.turn <- struct{}{}
 	go func() {
 		defer close(s.delivered)
+		defer func() { <-s.turn }()
 		n, err := s.in.Write(ctx, []byte(initial))
 		if err != nil {
 			s.mu.Lock()
@@ -70,14 +71,21 @@ func (s *stdin) close() error {
 	if s.closed {
 		return nil
 	}
-	s.closed = true
+	s.last, s.closed = true, true
 	return s.in.Close()
 }
 
-func (s *stdin) isClosed() bool {
+// refusal says why nothing more can be written, or is nil.
+func (s *stdin) refusal() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closed
+	switch {
+	case s.err != nil:
+		return s.err
+	case s.last:
+		return ErrStdinClosed
+	}
+	return nil
 }
 
 // failure is the error of the initial delivery, or nil.
@@ -98,28 +106,24 @@ func (s *stdin) finish() {
 	s.close()
 }
 
-// Write writes to the command's standard input, and closes it afterwards if
-// asked to. It returns how many bytes the command's pipe has taken, also with
-// an error: *NotRunningError, ErrStdinClosed, ErrStdinBusy, a broken pipe, or
-// the context's when nobody read.
+// Write writes to the command's standard input, after what others are writing
+// to it, and closes it afterwards if asked to. It returns how many bytes the
+// command's pipe has taken, also with an error: *NotRunningError,
+// ErrStdinClosed, a broken pipe (also that of the initial input), or the
+// context's when nobody read.
 func (e *Execution) Write(ctx context.Context, p []byte, closeAfter bool) (int, error) {
 	if s := e.Status(); s.Terminal() {
 		return 0, &NotRunningError{s}
-	}
-	if e.stdin.isClosed() {
-		return 0, ErrStdinClosed
-	}
-	select {
-	case <-e.stdin.delivered:
-	default:
-		return 0, ErrStdinBusy
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, WriteBound,
 		fmt.Errorf("the command did not read its stdin for %d s", WriteBound/time.Second))
 	defer cancel()
 	n, err := e.stdin.write(ctx, p, closeAfter)
-	if err != nil {
-		if s := e.Status(); s.Terminal() && n == 0 {
+	if err != nil && n == 0 {
+		if e.gone() { // whatever the pipe says, the end is the reason
+			return 0, e.tooLate()
+		}
+		if s := e.Status(); s.Terminal() {
 			return 0, &NotRunningError{s}
 		}
 	}
@@ -127,14 +131,17 @@ func (e *Execution) Write(ctx context.Context, p []byte, closeAfter bool) (int, 
 }
 
 func (s *stdin) write(ctx context.Context, p []byte, closeAfter bool) (int, error) {
+	if err := s.refusal(); err != nil { // which need not wait
+		return 0, err
+	}
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
 	defer func() { <-s.turn }()
-	if s.isClosed() {
-		return 0, ErrStdinClosed
+	if err := s.refusal(); err != nil {
+		return 0, err
 	}
 	n := 0
 	if len(p) > 0 {

@@ -37,15 +37,60 @@ func TestInputThatIsNotRead(t *testing.T) {
 		e, p := b.start(Request{Stdin: "0123456789", CloseStdin: false})
 		after(t, "the start", begun, 0)
 		synctest.Wait()
-		if _, err := e.Write(t.Context(), []byte("x"), false); !errors.Is(err, ErrStdinBusy) {
-			t.Errorf("write: %v", err)
-		}
+		written := make(chan error, 1)
+		go func() {
+			_, err := e.Write(t.Context(), []byte("x"), false)
+			written <- err
+		}()
+		synctest.Wait()
 		p.Exit(0) // which breaks the pipe
+		if err := <-written; !errors.Is(err, proc.ErrBrokenPipe) && !notRunning(err, Completed) {
+			t.Errorf("a write that waited for its turn: %v", err)
+		}
 		s := b.ended(e, Completed)
 		after(t, "the end", begun, 0)
 		if s.StdinErr == nil || !strings.HasPrefix(s.StdinErr.Error(), "3 of 10 bytes of stdin were delivered") || !errors.Is(s.StdinErr, proc.ErrBrokenPipe) {
 			t.Errorf("stdin error is %v", s.StdinErr)
 		}
+	})
+}
+
+// TestWriteDuringTheInitialInput: it comes after it, however late the command
+// reads.
+func TestWriteDuringTheInitialInput(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, b *bench) {
+		b.backend.Begin = func(p *fake.Process) error { p.Input().Stall(3); return nil }
+		e, p := b.start(Request{Stdin: "0123456789", CloseStdin: false})
+		begun := time.Now()
+		if n, err := e.Write(t.Context(), []byte("x"), false); n != 0 || err == nil || !strings.Contains(err.Error(), "did not read its stdin for 55 s") {
+			t.Errorf("nobody reads: %d, %v", n, err)
+		}
+		after(t, "the write that nobody reads", begun, WriteBound)
+		time.AfterFunc(time.Second, p.Input().Resume)
+		if n, err := e.Write(t.Context(), []byte("yz"), true); n != 2 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		if got := p.Input().Text(); got != "0123456789yz" || !p.Input().Ended() {
+			t.Errorf("the command got %q", got)
+		}
+		p.Exit(0)
+		b.ended(e, Completed)
+	})
+}
+
+// TestWriteAfterTheLastInput: nothing can follow input after which stdin is
+// closed, and a write need not wait to know.
+func TestWriteAfterTheLastInput(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, b *bench) {
+		b.backend.Begin = func(p *fake.Process) error { p.Input().Stall(3); return nil }
+		e, p := b.start(Request{Stdin: "0123456789", CloseStdin: true})
+		begun := time.Now()
+		if _, err := e.Write(t.Context(), []byte("x"), false); !errors.Is(err, ErrStdinClosed) {
+			t.Error(err)
+		}
+		after(t, "the refusal", begun, 0)
+		p.Exit(0)
+		b.ended(e, Completed)
 	})
 }
 

@@ -116,6 +116,29 @@ func TestAWriteDuringTheFirstInputIsAnswered(t *testing.T) {
 	}
 }
 
+// TestAWriteComesAfterALongFirstInput: however late the command reads.
+func TestAWriteComesAfterALongFirstInput(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	first := strings.Repeat("x", 1<<20)
+	r := s.Execute("sleep 1; cat", args{"stdin": first, "close_stdin": false, "yield_ms": 0})
+	w := s.Call("write", r.On(args{"input": "more", "close_stdin": true}))
+	eq(t, "ok", w.OK, true)
+	eq(t, "wait_result", s.Call("wait", r.On(args{"timeout_ms": 20000})).WaitResult, "exited")
+	eq(t, "stdout", s.Call("read", r.On(args{"tail_lines": 1})).Stdout, strings.Repeat("x", 19996)+"more")
+}
+
+func TestAWriteAfterTheOnlyInputIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	r := s.Execute("sleep 1000", args{"stdin": strings.Repeat("x", 1<<20), "yield_ms": 0})
+	begun := time.Now()
+	w := s.Call("write", r.On(args{"input": "more"}))
+	quickly(t, "write", begun, prompt)
+	eq(t, "ok", w.OK, false)
+	contains(t, "error", w.Error, "will be after its initial input", "close_stdin=false")
+}
+
 func TestABackpressuredWriteEndsBelowTheCeiling(t *testing.T) {
 	slow(t)
 	t.Parallel()
