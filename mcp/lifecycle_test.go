@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
@@ -123,6 +124,24 @@ func TestReadEvicted(t *testing.T) {
 	}, prints(strings.Repeat("x", 1500), 0))
 }
 
+// What one stream has lost may lie behind what the other still has.
+func TestReadEvictedOfOneStream(t *testing.T) {
+	var p *fake.Process
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.config.MaxOutputBytes = 5000
+		id := b.call("execute", runs(`"yield_ms": 0`)).id()
+		p.Print("kept\n")
+		synctest.Wait()
+		p.PrintError(strings.Repeat("x", 1500))
+		synctest.Wait()
+		r := b.call("read", of(id, ""))
+		r.want(t, "evicted", true)
+		r.want(t, "start_seq", 1)
+		r.contains(t, "hint", "Some output was dropped before it was read; what is left of it begins at position 1.")
+		p.Exit(0)
+	}, func(begun *fake.Process) { p = begun })
+}
+
 // A capped tail does not say that all output before it is gone.
 func TestReadEvictedTail(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
@@ -136,7 +155,7 @@ func TestReadEvictedTail(t *testing.T) {
 			t.Errorf("hint = %q, though output before the tail is kept", hint)
 		}
 		b.call("read", of(id, `"since_seq": 1991`)).want(t, "evicted", false)
-		b.call("read", of(id, `"tail_lines": 1000`)).contains(t, "hint", "before position 1001 was dropped")
+		b.call("read", of(id, `"tail_lines": 1000`)).contains(t, "hint", "begins at position 1001")
 	}, prints(strings.Repeat("x\n", 1000), 0))
 }
 

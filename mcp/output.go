@@ -242,7 +242,8 @@ func (t *tools) hint(e *execution.Execution, v view, page buffer.Page) string {
 // byte of a capped tail is not the oldest one that is kept, so its position says
 // nothing of that.
 func (t *tools) lossHint(e *execution.Execution, v view, page buffer.Page) string {
-	what := fmt.Sprintf("Output before position %d was dropped before it was read", page.Start)
+	// One stream may have lost what the other still has around it.
+	what := fmt.Sprintf("Some output was dropped before it was read; what is left of it begins at position %d", page.Start)
 	if v.tail != nil && page.Capped {
 		what = fmt.Sprintf("Fewer than %d lines are kept: older ones were dropped before they were read", *v.tail)
 	}
@@ -253,7 +254,7 @@ func (t *tools) lossHint(e *execution.Execution, v view, page buffer.Page) strin
 	case t.Spilling:
 		remedy = "raise YIELDSHELL_MAX_SPILL_BYTES and YIELDSHELL_MAX_SPILL_TOTAL_BYTES"
 	}
-	return fmt.Sprintf("%s and cannot be recovered: poll more often, or have the operator %s.", what, remedy)
+	return fmt.Sprintf("%s. What is gone cannot be recovered: poll more often, or have the operator %s.", what, remedy)
 }
 
 // followUp names the next call.
