@@ -1,7 +1,7 @@
 #!/bin/sh
 # Everything that a change must pass, on a Debian machine with Go:
 #
-#     ci/check.sh            install format vet lint vuln test clients
+#     ci/check.sh            install format vet lint vuln test clients windows
 #     ci/check.sh STEP...    some of these; quick: the short tests; release: a
 #                            snapshot of a release, and tests of it; soak: 10
 #                            minutes of load; fuzz: each target for a minute
@@ -114,7 +114,7 @@ step_fuzz() {
 	ci/fuzz.sh 60s
 }
 
-[ $# -gt 0 ] || set -- install format vet lint vuln test clients
+[ $# -gt 0 ] || set -- install format vet lint vuln test clients windows
 for step; do
 	case $step in
 	install | format | vet | lint | vuln | test | clients | quick | windows | release | soak | fuzz) ;;
