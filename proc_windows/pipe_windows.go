@@ -198,7 +198,7 @@ func isEOF(err error) bool {
 func (o *output) copy(sink func([]byte)) error {
 	buf := make([]byte, readSize)
 	for {
-		n, err := o.file.Read(buf)
+		n, err := o.read(buf)
 		o.pass(sink, buf[:n])
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = o.drain(sink, buf)
@@ -207,6 +207,18 @@ func (o *output) copy(sink func([]byte)) error {
 			return err
 		}
 	}
+}
+
+// read reads from the pipe. A write of no bytes ends a read as well (ReadFile,
+// remarks), which os.File takes for the end.
+func (o *output) read(buf []byte) (n int, err error) {
+	n, err = o.file.Read(buf)
+	if errors.Is(err, io.EOF) {
+		if _, perr := o.peek(); perr == nil {
+			err = nil
+		}
+	}
+	return n, err
 }
 
 func (o *output) pass(sink func([]byte), p []byte) {
@@ -225,7 +237,7 @@ func (o *output) drain(sink func([]byte), buf []byte) error {
 	held, err := o.peek()
 	for left := int(held); err == nil && left > 0; {
 		var n int
-		n, err = o.file.Read(buf[:min(left, len(buf))])
+		n, err = o.read(buf[:min(left, len(buf))])
 		o.pass(sink, buf[:n])
 		left -= n
 		if errors.Is(err, os.ErrDeadlineExceeded) { // another request

@@ -62,6 +62,29 @@ func TestOutputAfterEnd(t *testing.T) {
 	}
 }
 
+// TestOutputGoesOnAfterAnEmptyWrite: a write of no bytes ends a read, which then
+// has none, like one at the end.
+func TestOutputGoesOnAfterAnEmptyWrite(t *testing.T) {
+	o, far := outPipe(t)
+	texts := make(chan string, 10)
+	copied := make(chan error, 1)
+	go func() { copied <- o.CopyTo(func(p []byte) { texts <- string(p) }) }()
+	for _, want := range []string{"a", "b", "c"} {
+		put(t, far, "")
+		put(t, far, want)
+		if eof, err := o.Drain(limited(t, bound)); eof || err != nil {
+			t.Fatalf("drain: %v, %v", eof, err)
+		}
+		if len(texts) != 1 || <-texts != want {
+			t.Fatalf("%q did not arrive", want)
+		}
+	}
+	windows.CloseHandle(far)
+	if err := <-copied; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDrain: everything that the pipe held has been passed on, although the
 // pipe stays open.
 func TestDrain(t *testing.T) {
