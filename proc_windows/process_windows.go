@@ -20,6 +20,8 @@ const (
 	// recheck is the interval of the check for lost messages while the shell
 	// has ended and attached processes live on.
 	recheck = time.Second
+	// killRecheck is the same while something is being ended.
+	killRecheck = 100 * time.Millisecond
 	// closeBound is how long Close waits for what it has killed.
 	closeBound = 5 * time.Second
 )
@@ -206,13 +208,27 @@ func (p *process) Kill(ctx context.Context) (proc.KillReport, error) {
 	if err := p.job.terminate(1); err != nil {
 		return proc.KillReport{}, err
 	}
-	select {
-	case <-p.empty:
+	if p.emptied(ctx) {
 		return proc.KillReport{}, nil
-	case <-ctx.Done():
 	}
 	left, err := p.job.pids() // stuck in a driver, most likely
 	return proc.KillReport{Unkillable: left}, errors.Join(context.Cause(ctx), err)
+}
+
+// emptied waits until nothing is left, and reports whether it came to that.
+func (p *process) emptied(ctx context.Context) bool {
+	lost := time.NewTicker(killRecheck) // a message may be
+	defer lost.Stop()
+	for {
+		select {
+		case <-p.empty:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-lost.C:
+			p.poke()
+		}
+	}
 }
 
 // Detached implements proc.Process.

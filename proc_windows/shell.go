@@ -58,8 +58,7 @@ func script(command string) (string, error) {
 	length := 0
 	for line := range strings.SplitSeq(command, "\n") {
 		if length += units(line); length > maxCmdLine {
-			return "", fmt.Errorf("a line of %d characters: cmd takes %d; another shell, such as powershell, takes more: %w",
-				length, maxCmdLine, proc.ErrTooLong)
+			return "", fmt.Errorf("a line of %d characters: cmd takes %d; %s: %w", length, maxCmdLine, wayOut(length), proc.ErrTooLong)
 		}
 		if !continues(line) {
 			length = 0
@@ -71,6 +70,17 @@ func script(command string) (string, error) {
 		text += "@chcp 65001 >nul\n"
 	}
 	return strings.ReplaceAll(text+command, "\n", "\r\n") + "\r\n", nil
+}
+
+// wayOut says how to run a line that is too long for cmd.
+func wayOut(length int) string {
+	// Other shells have a line of their own, with quotes and options around the
+	// command.
+	const others = maxLine - 2048
+	if length > others {
+		return "write it to a script file and run that"
+	}
+	return "another shell, such as powershell, takes more"
 }
 
 // continues reports whether a line ends with a caret that no other escapes.

@@ -64,6 +64,11 @@ func TestScript(t *testing.T) {
 			t.Errorf("%.20q: %v, want %v", c.in, err, c.want)
 		}
 	}
+	for length, says := range map[int]string{9000: "powershell", 40_000: "script file"} {
+		if _, err := script(strings.Repeat("x", length)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("a line of %d: %v", length, err)
+		}
+	}
 	if _, err := script(long[1:] + "^^\n" + long); err == nil {
 		t.Error("a line over the limit by its carets has passed")
 	}

@@ -77,6 +77,18 @@ func TestSignalDetached(t *testing.T) {
 	c.await(proc.TreeEmpty)
 }
 
+// TestKillWithoutMessages: the port's messages may be lost.
+func TestKillWithoutMessages(t *testing.T) {
+	b := backendFor(t)
+	c := start(t, b, proc.Spec{Command: tool("spawn", fmt.Sprint(windows.DETACHED_PROCESS))})
+	c.await(proc.SessionEmpty)
+	b.forget(c.Process.(*process))
+	if r, err := c.Kill(limited(t, bound)); err != nil || len(r.Unkillable) > 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	c.await(proc.TreeEmpty)
+}
+
 // TestSignalBesideDetached: a process that no event can reach ends once those
 // have that Ctrl-C has reached.
 func TestSignalBesideDetached(t *testing.T) {

@@ -5,9 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"golang.org/x/sys/windows"
 )
+
+var procRtlUpcaseUnicodeChar = windows.NewLazySystemDLL("ntdll.dll").NewProc("RtlUpcaseUnicodeChar")
 
 // absolute puts a relative path behind base. Windows has two more kinds of
 // relative path. A rooted one (`\work`) belongs to the drive or share of base.
@@ -116,7 +120,20 @@ func onDrive(drive, share, resolved string) string {
 }
 
 // pathKey is what two paths to one place have in common: Windows ignores case.
-func pathKey(path string) string { return strings.ToUpper(path) }
+// It has a table of its own for that, unit by unit, which knows fewer pairs than
+// Unicode does: to it `ſ` is no `S`.
+func pathKey(path string) string {
+	units := utf16.Encode([]rune(path))
+	for i, u := range units {
+		if u >= utf8.RuneSelf {
+			upper, _, _ := procRtlUpcaseUnicodeChar.Call(uintptr(u)) // cannot fail
+			units[i] = uint16(upper)
+		} else if 'a' <= u && u <= 'z' {
+			units[i] = u - 'a' + 'A'
+		}
+	}
+	return string(utf16.Decode(units))
+}
 
 // enterable leaves the answer to the start itself: access lists cannot be
 // judged without repeating what the system does.

@@ -44,6 +44,25 @@ func TestPrefixesAreRemoved(t *testing.T) {
 	}
 }
 
+func TestCaseIsIgnoredAsTheSystemDoes(t *testing.T) {
+	for _, c := range []struct {
+		root, path string
+		want       bool
+	}{
+		{`C:\work`, `c:\WORK\a`, true},
+		{`C:\Käse`, `C:\kÄSE\a`, true},
+		{`C:\дом`, `C:\ДОМ`, true},
+		{`C:\works`, `C:\workſ\a`, false}, // to Unicode they are one
+		{`C:\I`, `C:\ı\a`, false},
+		{`C:\😀`, `C:\😀\a`, true},
+		{`C:\😀`, `C:\😁\a`, false},
+	} {
+		if got := within(c.root, c.path); got != c.want {
+			t.Errorf("%s in %s: %v", c.path, c.root, got)
+		}
+	}
+}
+
 func TestAMappedDriveKeepsItsLetter(t *testing.T) {
 	for _, c := range []struct{ drive, share, resolved, want string }{
 		{`Z:`, `\\srv\share`, `\\srv\share\a\b`, `Z:\a\b`},
