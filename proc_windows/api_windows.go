@@ -86,6 +86,23 @@ func setCtrlHandler(callback uintptr) error {
 	return callErr("SetConsoleCtrlHandler", r, err)
 }
 
+// ignoresCtrlC reports whether this process ignores Ctrl-C, without a handler.
+// There is no call that tells.
+func ignoresCtrlC() bool {
+	const ignore = 1 // CONSOLE_IGNORE_CTRL_C
+	return windows.RtlGetCurrentPeb().ProcessParameters.ConsoleFlags&ignore != 0
+}
+
+// ignoreCtrlC makes this process ignore Ctrl-C, or heed it. What it starts
+// inherits that.
+func ignoreCtrlC(ignore bool) {
+	var add uintptr
+	if ignore {
+		add = 1
+	}
+	procSetConsoleCtrlHandler.Call(0, add) // cannot fail: it sets a flag
+}
+
 // consoleOriginalTitle is the title that this process's console was created
 // with, or empty if the system does not tell. Unlike the current title no
 // program can change it.

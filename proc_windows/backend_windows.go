@@ -28,6 +28,12 @@ type backend struct {
 	port   windows.Handle
 	joined chan struct{} // closed when listen has returned
 
+	// deaf: whoever started this process made it ignore Ctrl-C, by
+	// CREATE_NEW_PROCESS_GROUP for example.
+	deaf bool
+	// hearing is held while it does not, for the start of a process.
+	hearing sync.Mutex
+
 	// promptTime and breakTime pace the steps of a stop. They are the
 	// constants of these names but in tests of a single step.
 	promptTime, breakTime time.Duration
@@ -59,6 +65,7 @@ func New() (proc.Backend, error) {
 		outer:   enclose(),
 		port:    port,
 		joined:  make(chan struct{}),
+		deaf:    ignoresCtrlC(),
 
 		promptTime: promptTime,
 		breakTime:  breakTime,
@@ -215,6 +222,20 @@ func (b *backend) start(o order) (*process, error) {
 	}
 	pipes.closeFar()
 	return p, nil
+}
+
+// hear calls start, which starts a process. That must not inherit that the
+// server ignores Ctrl-C: a command would be deaf to a stop, and under Wine
+// nobody would hear a helper.
+func (b *backend) hear(start func() error) error {
+	if !b.deaf {
+		return start()
+	}
+	b.hearing.Lock()
+	defer b.hearing.Unlock()
+	ignoreCtrlC(false)
+	defer ignoreCtrlC(true)
+	return start()
 }
 
 // register enters p under a key of its own, before its job has a process.

@@ -32,7 +32,12 @@ func (b *backend) visitConsoles(ctx context.Context, req request) (reply, error)
 	cmd.WaitDelay = time.Second
 	// Without a console, so that it can attach to others.
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.DETACHED_PROCESS}
-	out, err := cmd.Output()
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := b.hear(cmd.Start); err != nil {
+		return reply{}, fmt.Errorf("console helper: %w", err)
+	}
+	err = cmd.Wait()
 	if ctx.Err() != nil {
 		return reply{}, fmt.Errorf("console helper: %w", context.Cause(ctx))
 	}
@@ -40,7 +45,7 @@ func (b *backend) visitConsoles(ctx context.Context, req request) (reply, error)
 		return reply{}, fmt.Errorf("console helper: %w", err)
 	}
 	var r reply
-	if err := json.Unmarshal(out, &r); err != nil {
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		return reply{}, fmt.Errorf("console helper: %w", err)
 	}
 	return r, nil

@@ -77,10 +77,15 @@ func newProcess(b *backend, j *job, pp *pipes, script string) *process {
 // run starts the shell. After an error no process is left; the job and the
 // pipes are the caller's.
 func (p *process) run(o order) error {
-	s, err := launch{
+	l := launch{
 		program: o.program, line: o.line, dir: o.dir, env: o.env, title: p.title,
 		stdin: p.pipes.far[0], stdout: p.pipes.far[1], stderr: p.pipes.far[2], job: p.job,
-	}.create()
+	}
+	var s started
+	err := p.backend.hear(func() (err error) {
+		s, err = l.create()
+		return err
+	})
 	if err != nil {
 		p.quit()
 		return err

@@ -48,6 +48,26 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
+// TestCtrlCOfADeafServer: a command hears Ctrl-C also if whoever started the
+// server made that deaf to it, and the server stays so.
+func TestCtrlCOfADeafServer(t *testing.T) {
+	ignoreCtrlC(true)
+	defer ignoreCtrlC(false)
+	b := patient(backendFor(t))
+	var commands []*command
+	for range 5 {
+		commands = append(commands, start(t, b, proc.Spec{Command: tool("hold")}))
+	}
+	if !ignoresCtrlC() {
+		t.Error("the server hears Ctrl-C now")
+	}
+	for _, c := range commands {
+		c.awaitOutput("\n", 1)
+		signalled(t, c, proc.SIGTERM)
+		c.await(proc.TreeEmpty)
+	}
+}
+
 // TestBatchPrompt: nobody waits for an answer to "Terminate batch job (Y/N)?".
 func TestBatchPrompt(t *testing.T) {
 	b := patient(backendFor(t))
