@@ -56,6 +56,15 @@ func testHelperMain() {
 			fmt.Println(err)
 			os.Exit(1)
 		}
+	case "touch": // FILE
+		if err := os.WriteFile(args[0], nil, 0o644); err != nil {
+			fmt.Println(err)
+		}
+	case "selfsignal": // sends Ctrl-C to the console that this process is on
+		if err := signalSelf(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
 	case "server": // COMMANDS...: runs a backend with these, until it is killed
 		if err := serveForTest(args); err != nil {
 			fmt.Println(err)
@@ -70,6 +79,12 @@ func serveForTest(commands []string) error {
 	if err != nil {
 		return err
 	}
+	// One that is in no execution, as the backend's helpers are.
+	plain := exec.Command(os.Args[0], testHelperArg, "hold")
+	plain.Stdout = os.Stdout
+	if err := plain.Start(); err != nil {
+		return err
+	}
 	for _, command := range commands {
 		p, err := b.Start(proc.Spec{Command: command, Dir: os.TempDir(), Env: os.Environ()})
 		if err != nil {
@@ -79,6 +94,26 @@ func serveForTest(commands []string) error {
 	}
 	time.Sleep(time.Hour)
 	return nil
+}
+
+// signalSelf lets a helper visit the console of this process, and says whom it
+// reached.
+func signalSelf() error {
+	nb, err := New()
+	if err != nil {
+		return err
+	}
+	b := nb.(*backend)
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	defer cancel()
+	r, err := b.visitConsoles(ctx, request{
+		Send: true, Event: windows.CTRL_C_EVENT, Title: "none", PIDs: []int{os.Getpid()},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("console %v, reached %v\n", append(r.Attached, r.Detached...), r.Reached)
+	return b.Close()
 }
 
 // tool is the text of a command that runs a helper.

@@ -177,11 +177,11 @@ func gitHomes(env []string) []string {
 			homes = append(homes, home)
 		}
 	}
-	for variable, sub := range map[string]string{
-		"ProgramFiles": "Git", "ProgramW6432": "Git", "ProgramFiles(x86)": "Git", "LocalAppData": `Programs\Git`,
+	for _, place := range [][2]string{
+		{"ProgramFiles", "Git"}, {"ProgramW6432", "Git"}, {"ProgramFiles(x86)", "Git"}, {"LocalAppData", `Programs\Git`},
 	} {
-		if dir := lookup(env, variable); dir != "" {
-			homes = append(homes, filepath.Join(dir, sub))
+		if dir := lookup(env, place[0]); dir != "" {
+			homes = append(homes, filepath.Join(dir, place[1]))
 		}
 	}
 	return homes

@@ -143,6 +143,7 @@ func TestOtherShell(t *testing.T) {
 		{place("Git", "usr", "bin", "sh.exe"), `-x \`, ` -c " -x \\"`},
 		{place("cyg", "zsh.exe"), `C:\x`, ` -c " C:\\x"`},
 		{place("WindowsApps", "bash.exe"), `echo "$x" it's`, ` -c 'echo "$x" it'\''s'`},
+		{place("v1.0", "powershell.exe"), `echo "a\`, ` -NoLogo -NoProfile -NonInteractive -Command ` + quoteArg(powerShellScript(`echo "a\`))},
 		{place("system32", "wsl.exe"), `uname "-s"`, ` -e bash -c "uname \"-s\""`},
 	} {
 		s, err := findShell(proc.Spec{Shell: c.path})
@@ -153,6 +154,35 @@ func TestOtherShell(t *testing.T) {
 		if got, want := s.line(c.command), quoteProgram(c.path)+c.want; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// TestOtherShellsLimit: nothing of a command is cut.
+func TestOtherShellsLimit(t *testing.T) {
+	b := backendFor(t)
+	path := filepath.Join(t.TempDir(), "sh.exe")
+	if err := os.WriteFile(path, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Start(proc.Spec{Shell: path, Command: strings.Repeat("x", 40_000), Dir: os.TempDir(), Env: os.Environ()})
+	var se *proc.StartError
+	if !errors.As(err, &se) || se.Op != "command" || !errors.Is(err, proc.ErrTooLong) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestScriptsPath: cmd would look for a variable in the path of a batch file.
+func TestScriptsPath(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a%b")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := newScripts(dir)
+	if path, err := s.write("echo"); err == nil || !strings.Contains(err.Error(), "a%b") {
+		t.Errorf("%q, %v", path, err)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -264,34 +294,37 @@ func TestPowerShell(t *testing.T) {
 	needsWindows(t, "powershell.exe is a stub")
 	b := backendFor(t)
 	for _, sh := range []string{"powershell", "pwsh"} {
-		if _, err := shellPath(proc.Spec{Shell: sh, Env: os.Environ()}); err != nil {
-			t.Logf("%s is not installed", sh)
-			continue
-		}
-		for _, c := range []struct {
-			command, stdout string
-			code            int64
-		}{
-			{`Write-Output 'a"b'; exit 42`, "a\"b\r\n", 42},
-			{`cmd /c exit 7`, "", 7},
-			{`cmd /c exit 7; 'after'`, "after\r\n", 7},
-			{`Write-Progress -Activity x -Status y; 'ok'`, "ok\r\n", 0},
-			{`Get-Item C:\none -ErrorAction SilentlyContinue`, "", 1},
-			{`throw 'x'`, "", 1},
-			{`if (`, "", 1},
-			{"'a'\n'b' # end", "a\r\nb\r\n", 0},
-			{"param($x='p')\n$x", "p\r\n", 0},
-			{"process { 'q' }", "q\r\n", 0},
-			{`'äé€日' + "it's ‘q’ $(1+1)"`, "äé€日it's ‘q’ 2\r\n", 0},
-		} {
-			p := start(t, b, proc.Spec{Shell: sh, Command: c.command})
-			code := p.await(proc.ShellExited).Exit.Code // with its stdin open
-			p.await(proc.TreeEmpty)
-			p.pumps.Wait()
-			stdout, stderr := p.output(0), p.output(1)
-			if code != c.code || stdout != c.stdout || strings.Contains(stderr, "CLIXML") {
-				t.Errorf("%s: %s: code %d, stdout %q, stderr %q; want %d, %q", sh, c.command, code, stdout, stderr, c.code, c.stdout)
-			}
+		t.Run(sh, func(t *testing.T) { testPowerShell(t, b, sh) })
+	}
+}
+
+func testPowerShell(t *testing.T, b *backend, sh string) {
+	if _, err := shellPath(proc.Spec{Shell: sh, Env: os.Environ()}); err != nil {
+		t.Skipf("%s is not installed", sh)
+	}
+	for _, c := range []struct {
+		command, stdout string
+		code            int64
+	}{
+		{`Write-Output 'a"b'; exit 42`, "a\"b\r\n", 42},
+		{`cmd /c exit 7`, "", 7},
+		{`cmd /c exit 7; 'after'`, "after\r\n", 7},
+		{`Write-Progress -Activity x -Status y; 'ok'`, "ok\r\n", 0},
+		{`Get-Item C:\none -ErrorAction SilentlyContinue`, "", 1},
+		{`throw 'x'`, "", 1},
+		{`if (`, "", 1},
+		{"'a'\n'b' # end", "a\r\nb\r\n", 0},
+		{"param($x='p')\n$x", "p\r\n", 0},
+		{"process { 'q' }", "q\r\n", 0},
+		{`'äé€日' + "it's ‘q’ $(1+1)"`, "äé€日it's ‘q’ 2\r\n", 0},
+	} {
+		p := start(t, b, proc.Spec{Shell: sh, Command: c.command})
+		code := p.await(proc.ShellExited).Exit.Code // with its stdin open
+		p.await(proc.TreeEmpty)
+		p.pumps.Wait()
+		stdout, stderr := p.output(0), p.output(1)
+		if code != c.code || stdout != c.stdout || strings.Contains(stderr, "CLIXML") {
+			t.Errorf("%s: %s: code %d, stdout %q, stderr %q; want %d, %q", sh, c.command, code, stdout, stderr, c.code, c.stdout)
 		}
 	}
 }

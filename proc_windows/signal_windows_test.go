@@ -247,15 +247,12 @@ func TestConsoleHost(t *testing.T) {
 
 // TestServerConsole: a signal never reaches the server's own console.
 func TestServerConsole(t *testing.T) {
-	b := backendFor(t)
-	r, err := b.visitConsoles(limited(t, bound), request{
-		Send: true, Event: windows.CTRL_C_EVENT, Title: "none", PIDs: []int{os.Getpid()},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Reached) > 0 {
-		t.Errorf("%+v", r)
+	cmd := exec.Command(os.Args[0], testHelperArg, "selfsignal")
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NO_WINDOW} // with a console
+	out, err := cmd.CombinedOutput()
+	want := fmt.Sprintf("console [%d], reached []\n", cmd.ProcessState.Pid())
+	if err != nil || string(out) != want {
+		t.Errorf("%q, %v; want %q", out, err, want)
 	}
 }
 
@@ -276,7 +273,7 @@ func TestServerKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer outer.close()
-	const n = 6
+	const n = 7 // one of them in no execution
 	cmd := server(t,
 		tool("hold"),
 		`start /b "" `+tool("hold")+" & "+tool("hold"),
@@ -350,19 +347,32 @@ func TestKillTree(t *testing.T) {
 }
 
 // TestSiblings: no command inherits another one's pipes (an end of file would
-// wait for both).
+// wait for both), also if they are started in the same moment.
 func TestSiblings(t *testing.T) {
 	b := backendFor(t)
+	others, err := openPipes(func() *textDecoder { return newTextDecoder(nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer others.closeAll()
 	hold := start(t, b, proc.Spec{Command: tool("hold")})
-	for range 5 {
-		c := start(t, b, proc.Spec{Command: tool("args")})
-		other := start(t, b, proc.Spec{Command: tool("hold")})
-		c.finish()
-		if _, err := other.Kill(limited(t, bound)); err != nil {
+	hold.awaitOutput("\n", 1)
+	others.closeFar()
+	ended := make(chan error, 1)
+	go func() { ended <- others.out.CopyTo(func([]byte) {}) }()
+	select {
+	case err := <-ended:
+		if err != nil {
 			t.Error(err)
 		}
+	case <-time.After(bound):
+		t.Error("another command holds the pipe")
+		others.out.Close()
+		<-ended
 	}
-	hold.Kill(limited(t, bound))
+	if _, err := hold.Kill(limited(t, bound)); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestConsoleParameter: what tells a process without a console from one that

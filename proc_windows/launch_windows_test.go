@@ -1,0 +1,110 @@
+package procwindows
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/yieldshell/mcp-yieldshell/proc"
+)
+
+// launchOf is a launch of a command in a job, with pipes of its own.
+func launchOf(t *testing.T, j *job, command string) launch {
+	t.Helper()
+	program, err := systemFile("cmd.exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := openPipes(func() *textDecoder { return newTextDecoder(nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.closeAll)
+	return launch{
+		program: program, line: cmdLine(program, command), dir: os.TempDir(), env: environBlock(os.Environ()), title: "test",
+		stdin: p.far[0], stdout: p.far[1], stderr: p.far[2], job: j,
+	}
+}
+
+func jobFor(t *testing.T) *job {
+	t.Helper()
+	j, err := newJob()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return j
+}
+
+// awaitEmpty fails if the job keeps a process.
+func awaitEmpty(t *testing.T, j *job) {
+	t.Helper()
+	pids, err := j.pids()
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitGone(t, pids, bound)
+}
+
+// TestResumeThatFails: a process that does not begin as it must is ended.
+func TestResumeThatFails(t *testing.T) {
+	j := jobFor(t)
+	s, err := launchOf(t, j, tool("hold")).create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := windows.ResumeThread(s.thread); err != nil { // somebody was faster
+		t.Fatal(err)
+	}
+	if err := s.resume(); err == nil {
+		t.Error("it was resumed twice")
+	}
+	awaitEmpty(t, j)
+}
+
+// TestAssignmentThatFails: a command that cannot be put into its job does not
+// run, not even for a moment.
+func TestAssignmentThatFails(t *testing.T) {
+	j := jobFor(t)
+	// The handle may look into the job, but put nobody in.
+	const lookOnly = 0x0004 // JOB_OBJECT_QUERY
+	var weak windows.Handle
+	self := windows.CurrentProcess()
+	if err := windows.DuplicateHandle(self, j.handle, self, &weak, lookOnly, false, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer windows.CloseHandle(weak)
+	ran := filepath.Join(t.TempDir(), "ran")
+	l := launchOf(t, &job{handle: weak}, tool("touch", `"`+ran+`"`))
+	if s, err := l.create(); err == nil {
+		err = s.resume()
+		t.Errorf("it was started: %v", err)
+	}
+	awaitEmpty(t, j)
+	if _, err := os.Stat(ran); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the command ran: %v", err)
+	}
+}
+
+// TestVerificationThatFails: membership that cannot be told is no membership.
+func TestVerificationThatFails(t *testing.T) {
+	j := jobFor(t)
+	s, err := launchOf(t, j, tool("hold")).create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (launch{job: new(job)}).verify(s); !errors.Is(err, proc.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+	if err := s.abandon(); err != nil {
+		t.Error(err)
+	}
+	awaitEmpty(t, j)
+}
