@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/yieldshell/mcp-yieldshell/mcp/mcptest"
 )
@@ -15,20 +16,23 @@ func TestCmdGetsTheCommandAsItIs(t *testing.T) {
 	t.Parallel()
 	s := startWindows(t)
 	for _, c := range []struct {
-		command, stdout string
-		code            int64
-		windows         bool // Wine's cmd does something else
+		command, stdout, stderr string // stderr: a part of it
+		code                    int64
+		wine                    string // what Wine does differently
 	}{
 		{command: `echo "a b" "c d"`, stdout: "\"a b\" \"c d\"\r\n"},
 		{command: `echo a ^& b`, stdout: "a & b\r\n"},
 		{command: `echo x& echo y`, stdout: "x\r\ny\r\n"},
 		{command: `echo 100%%`, stdout: "100%%\r\n"},
 		{command: `echo (a) > nul & echo ok`, stdout: "ok\r\n"},
-		{command: `set "X=1" & call echo %^X%`, stdout: "1\r\n", windows: true},
-		{command: `echo a^|b| findstr a`, stdout: "a|b\r\n", windows: true},
-		{command: `echo %USERNAME%|findstr /r .`, stdout: os.Getenv("USERNAME") + "\r\n", windows: true},
-		{command: `"C:\Windows\System32\findstr.exe" /c:"a b" "C:\no such.txt"`, code: 1, windows: true},
-		{command: `exit /b 259`, code: 259, windows: true},
+		{command: `set "X=1" & call echo %^X%`, stdout: "1\r\n", wine: "its call reads a line once"},
+		{command: `echo a^^^|b| findstr a`, stdout: "a|b\r\n", wine: "findstr is a stub"},
+		{command: `echo %USERNAME%|findstr /r .`, stdout: os.Getenv("USERNAME") + "\r\n", wine: "findstr is a stub"},
+		{
+			command: `"C:\Windows\System32\findstr.exe" /c:"a b" "C:\no such.txt"`,
+			code:    1, stderr: `no such.txt`, wine: "findstr is a stub",
+		},
+		{command: `exit /b 259`, code: 259},
 		{command: windowsHelper(t, `args ^& ^| %% "a b" c\"d "x\\" y`), stdout: `["&" "|" "%%" "a b" "c\"d" "x\\" "y"]` + "\n"},
 		{command: `exit /b 5`, code: 5},
 		{command: `exit /b -1`, code: 0xFFFFFFFF},
@@ -40,23 +44,89 @@ func TestCmdGetsTheCommandAsItIs(t *testing.T) {
 		{command: "echo one\r\necho two\r\n", stdout: "one\r\ntwo\r\n"},
 		{command: "@echo off\n(echo a\necho b)", stdout: "a\r\nb\r\n"},
 		{command: "echo x\nexit /b 7\necho y", stdout: "x\r\n", code: 7},
-		{command: "echo " + strings.Repeat("a", 8000), stdout: strings.Repeat("a", 8000) + "\r\n"},
+		{command: strings.Repeat("echo x\n", 3000), stdout: strings.Repeat("x\r\n", 3000)},
 		{command: "echo " + strings.Repeat("a", 8000) + "\necho b", stdout: strings.Repeat("a", 8000) + "\r\nb\r\n"},
 	} {
-		if c.windows && underWine() {
-			continue
+		t.Run(fmt.Sprintf("%.40q", c.command), func(t *testing.T) {
+			if c.wine != "" {
+				notOnWine(t, c.wine)
+			}
+			r := s.Execute(c.command, args{"env": asHelper()})
+			if r.Status != "completed" || r.Exit() != strconv.FormatInt(c.code, 10) || r.Stdout != c.stdout {
+				t.Errorf("got %.700v, want exit code %d and %.80q", r, c.code, c.stdout)
+			}
+			eq(t, "signal is null", r.Null("signal"), true)
+			contains(t, "stderr", r.Stderr, c.stderr)
+			compareWithTyped(t, c.command, r)
+		})
+	}
+	t.Run("dir", func(t *testing.T) {
+		r := s.Execute(`dir "C:\Program Files" /b`, nil)
+		if r.Exit() != "0" || r.Stdout == "" {
+			t.Errorf("%v", r)
 		}
-		r := s.Execute(c.command, args{"env": asHelper()})
-		if r.Status != "completed" || r.Exit() != strconv.FormatInt(c.code, 10) || r.Stdout != c.stdout {
-			t.Errorf("%.80q: got %.700v, want exit code %d and %.80q", c.command, r, c.code, c.stdout)
+	})
+	t.Run("where", func(t *testing.T) {
+		notOnWine(t, "where is a stub")
+		contains(t, "stdout", s.Execute(`"C:\Windows\System32\where.exe" "cmd.exe"`, nil).Stdout, `\cmd.exe`)
+	})
+}
+
+// compareWithTyped compares an answer with what the same text does after
+// "cmd /d /s /c", if the client is on Windows and it is one line.
+func compareWithTyped(t *testing.T, command string, r *mcptest.Result) {
+	t.Helper()
+	if strings.ContainsAny(strings.TrimRight(command, "\r\n"), "\r\n") {
+		return
+	}
+	stdout, code, can := typed(t, strings.TrimRight(command, "\r\n"))
+	if can && (stdout != r.Stdout || fmt.Sprint(code) != r.Exit()) {
+		t.Errorf("got %.300v; typed, it ends with %d and %.300q", r, code, stdout)
+	}
+}
+
+// TestLinesAtCmdsLimit: none is ever cut.
+func TestLinesAtCmdsLimit(t *testing.T) {
+	t.Parallel()
+	s := startWindows(t)
+	whole, refusals := 0, 0
+	for n := 8130; n <= 8192; n += 2 {
+		text := strings.Repeat("a", n)
+		switch r := s.Execute("echo "+text, nil); r.Status {
+		case "completed":
+			eq(t, fmt.Sprintf("%d characters", n), r.Stdout, text+"\r\n")
+			whole++
+		default:
+			refused(t, r, "8191")
+			refusals++
 		}
 	}
-	r := s.Execute(`dir "C:\Program Files" /b`, nil)
-	if r.Exit() != "0" || r.Stdout == "" {
-		t.Errorf("%v", r)
+	if whole == 0 || refusals == 0 {
+		t.Errorf("%d ran and %d were refused: this is not where the limit is", whole, refusals)
 	}
-	if r := s.Execute(`"C:\Windows\System32\where.exe" "cmd.exe"`, nil); !underWine() { // where it is a stub
-		contains(t, "where", r.Stdout, `\cmd.exe`)
+}
+
+// TestBatchFilesGoWithTheServer: what a command of several lines ran from.
+func TestBatchFilesGoWithTheServer(t *testing.T) {
+	t.Parallel()
+	needWindows(t)
+	if posix {
+		t.Skip("Wine: it names the folder for temporary files itself when it is started from Linux")
+	}
+	temp := t.TempDir()
+	s := startAny(t, "TMP="+serverPath(temp), "TEMP="+serverPath(temp))
+	r := running(t, s, "rem\n"+windowsHelper(t, "hold"), args{"env": asHelper()})
+	if found, _ := filepath.Glob(filepath.Join(temp, "*", "*.bat")); len(found) != 1 {
+		t.Errorf("batch files while one runs: %v", found)
+	}
+	s.Call("stop", r.On(args{"signal": "SIGKILL"}))
+	if found, _ := filepath.Glob(filepath.Join(temp, "*", "*.bat")); len(found) != 0 {
+		t.Errorf("batch files after its end: %v", found)
+	}
+	running(t, s, "rem\n"+windowsHelper(t, "hold"), args{"env": asHelper()})
+	eq(t, "exit status", s.Close(), 0)
+	if found, _ := filepath.Glob(filepath.Join(temp, "*")); len(found) != 0 {
+		t.Errorf("left after the end of the server: %v", found)
 	}
 }
 
@@ -97,35 +167,41 @@ func TestOtherShellsOfWindows(t *testing.T) {
 	notOnWine(t, "it has neither PowerShell nor Git Bash")
 	s := startWindows(t)
 	for _, sh := range []string{"powershell.exe", "pwsh"} {
-		for command, want := range map[string]string{
-			`Write-Output 'a"b'; exit 42`:                                "a\"b\r\n42",
-			`cmd /c exit 7`:                                              "7",
-			`Write-Progress -Activity x -Status y; 'ok'`:                 "ok\r\n0",
-			`Get-Item 'C:\Program Files' | Select -Expand Name`:          "Program Files\r\n0",
-			"'äé€日'\n'%PATH%'":                                           "äé€日\r\n%PATH%\r\n0",
-			`[Environment]::CommandLine.Length -gt 0; exit -1`:           "True\r\n4294967295",
-			`$x = [Console]::In.ReadToEnd(); "<$x>"; $host.Name > $null`: "<>\r\n0",
-		} {
-			r := s.Execute(command, args{"shell": sh})
-			if r.Status == "failed_to_start" && sh == "pwsh" {
-				break // not installed
+		t.Run(sh, func(t *testing.T) {
+			for command, want := range map[string]string{
+				`Write-Output 'a"b'; exit 42`:                                "a\"b\r\n42",
+				`cmd /c exit 7`:                                              "7",
+				`Write-Progress -Activity x -Status y; 'ok'`:                 "ok\r\n0",
+				`Get-Item 'C:\Program Files' | Select -Expand Name`:          "Program Files\r\n0",
+				"'äé€日'\n'%PATH%'":                                           "äé€日\r\n%PATH%\r\n0",
+				`[Environment]::CommandLine.Length -gt 0; exit -1`:           "True\r\n4294967295",
+				`$x = [Console]::In.ReadToEnd(); "<$x>"; $host.Name > $null`: "<>\r\n0",
+			} {
+				r := s.Execute(command, args{"shell": sh})
+				if r.Status == "failed_to_start" && sh == "pwsh" {
+					t.Skip("PowerShell 7 is not installed")
+				}
+				if got := r.Stdout + r.Exit(); got != want || r.Stderr != "" {
+					t.Errorf("%s: got %v, want %q", command, r, want)
+				}
 			}
-			if got := r.Stdout + r.Exit(); got != want || r.Stderr != "" {
-				t.Errorf("%s: %s: got %v, want %q", sh, command, r, want)
-			}
-		}
+		})
 	}
-	for command, want := range map[string]string{
-		`uname -s | cut -c1-5`:       "MINGW\n",
-		`echo hi 2>&1 | tail -1`:     "hi\n",
-		`printf '%s|' 'a\\b' "c\"d"`: `a\\b|c"d|`,
-	} {
-		r := s.Execute(command, args{"shell": "bash"})
-		if r.Status == "failed_to_start" {
-			contains(t, "error", r.Error, "Git for Windows")
-			break
-		}
-		completed(t, r, want)
+	for _, sh := range []string{"bash", `C:\Program Files\Git\bin\bash.exe`} {
+		t.Run(sh, func(t *testing.T) {
+			for command, want := range map[string]string{
+				`uname -s | cut -c1-5`:       "MINGW\n",
+				`echo hi 2>&1 | tail -1`:     "hi\n",
+				`printf '%s|' 'a\\b' "c\"d"`: `a\\b|c"d|`,
+				`cygpath -w "$PWD"`:          "C:\\Windows\n",
+			} {
+				r := s.Execute(command, args{"shell": sh, "cwd": `C:\Windows`})
+				if r.Status == "failed_to_start" {
+					t.Skip("Git for Windows is not installed: ", r.Error)
+				}
+				completed(t, r, want)
+			}
+		})
 	}
 }
 
@@ -143,11 +219,78 @@ func TestStopOnWindows(t *testing.T) {
 	stop := s.Call("stop", r.On(args{"signal": "sigint"}))
 	eq(t, "stopped", stop.Stopped, true)
 	eq(t, "signal", stop.Signal, "SIGINT")
-	eq(t, "status", s.Row(r.ExecutionID).Status, "stopped")
+	row := s.Row(r.ExecutionID)
+	eq(t, "status", row.Status, "stopped")
+	eq(t, "no signal of POSIX", row.Signal == nil, true)
 	s.MustRequest("ping", nil) // it was not for the server
 	r = running(t, s, windowsHelper(t, "deaf"), args{"env": asHelper()})
 	eq(t, "stopped", s.Call("stop", r.On(args{"signal": "SIGKILL"})).Stopped, true)
-	eq(t, "exit code", s.Row(r.ExecutionID).Exit(), "1")
+	row = s.Row(r.ExecutionID)
+	eq(t, "exit code", row.Exit(), "1")
+	eq(t, "status", row.Status, "stopped")
+}
+
+// TestStopReachesOneExecution: each has a console of its own.
+func TestStopReachesOneExecution(t *testing.T) {
+	t.Parallel()
+	s := startWindows(t)
+	a := running(t, s, windowsHelper(t, "hold"), args{"env": asHelper()})
+	b := running(t, s, windowsHelper(t, "hold"), args{"env": asHelper()})
+	eq(t, "stopped", s.Call("stop", a.On(nil)).Stopped, true)
+	eq(t, "status of the other", s.Row(b.ExecutionID).Status, "running")
+	eq(t, "stopped", s.Call("stop", b.On(nil)).Stopped, true)
+}
+
+// TestLastWordsOnWindows: a program may handle Ctrl-C, and has the time for it.
+func TestLastWordsOnWindows(t *testing.T) {
+	t.Parallel()
+	needWindows(t)
+	for _, c := range []struct {
+		name  string
+		limit int
+		end   func(*testing.T, *mcptest.Server, *mcptest.Result)
+	}{
+		{"stop", 0, func(t *testing.T, s *mcptest.Server, r *mcptest.Result) {
+			eq(t, "stopped", s.Call("stop", r.On(nil)).Stopped, true)
+		}},
+		{"timeout", 10_000, func(t *testing.T, s *mcptest.Server, r *mcptest.Result) {
+			eq(t, "status", s.Call("wait", r.On(args{"streams": "stderr"})).Status, "timed_out")
+		}},
+		{"end of stdin", 0, func(t *testing.T, s *mcptest.Server, r *mcptest.Result) {
+			eq(t, "exit status", s.Close(), 0)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := startAny(t)
+			given := args{"env": asHelper()}
+			if c.limit > 0 {
+				given["timeout_ms"] = c.limit
+			}
+			r := running(t, s, windowsHelper(t, "trap cleaned"), given)
+			c.end(t, s, r)
+			if _, err := os.Stat(filepath.Join(s.Dir, "cleaned")); err != nil {
+				t.Error(err)
+			}
+			if c.name != "end of stdin" {
+				eq(t, "stdout", s.Call("read", r.On(args{"since_seq": 1})).Stdout, upLine+"cleaned\n")
+			}
+		})
+	}
+}
+
+// TestAStartBesideTheShell: what "start /b" leaves on the console keeps the
+// execution running, and it is said who that is.
+func TestAStartBesideTheShell(t *testing.T) {
+	t.Parallel()
+	s := startWindows(t)
+	r := running(t, s, `start /b "" `+windowsHelper(t, "hold"), args{"env": asHelper(), "yield_ms": 1000})
+	w := s.Call("wait", r.On(args{"timeout_ms": 1000}))
+	eq(t, "wait_result", w.WaitResult, "deadline_reached")
+	eq(t, "status", w.Status, "running")
+	eq(t, "exit code", w.Exit(), "0")
+	contains(t, "message", w.Message, "goes on through e2e")
+	eq(t, "stopped", s.Call("stop", r.On(nil)).Stopped, true)
 }
 
 // A batch file asks "Terminate batch job (Y/N)?", and nobody answers.
@@ -161,8 +304,12 @@ func TestABatchFileStops(t *testing.T) {
 	for _, command := range []string{"t.cmd", "call t.cmd", text} {
 		for _, open := range []bool{false, true} {
 			r := running(t, s, command, args{"env": asHelper(), "close_stdin": !open})
+			begun := time.Now()
 			eq(t, "stopped", s.Call("stop", r.On(nil)).Stopped, true)
-			eq(t, "stdout", s.Call("read", r.On(args{"since_seq": 1, "streams": "stdout"})).Stdout[:len(upLine)], upLine)
+			quickly(t, "stop of "+command, begun, 4*time.Second) // before Ctrl-Break, and long before force
+			if got := s.Call("read", r.On(args{"since_seq": 1, "streams": "stdout"})).Stdout; !strings.HasPrefix(got, upLine) {
+				t.Errorf("stdout %q", got)
+			}
 		}
 	}
 }

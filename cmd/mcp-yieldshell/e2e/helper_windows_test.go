@@ -48,6 +48,15 @@ func onWindows(words []string) error {
 		return nil
 	case "hold":
 		hold()
+	case "trap": // FILE: cleans up at Ctrl-C: makes the file, and says so
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, os.Interrupt)
+		fmt.Print(upLine)
+		<-c
+		if err := os.WriteFile(words[1], nil, 0o644); err != nil {
+			return err
+		}
+		fmt.Println("cleaned")
 	case "deaf": // to Ctrl-C and Ctrl-Break
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 		hold()
