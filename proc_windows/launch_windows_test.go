@@ -56,7 +56,7 @@ func awaitEmpty(t *testing.T, j *job) {
 // TestResumeThatFails: a process that does not begin as it must is ended.
 func TestResumeThatFails(t *testing.T) {
 	j := jobFor(t)
-	s, err := launchOf(t, j, tool("hold")).create()
+	s, err := launchOf(t, j, "set /p x=").create() // waits for its stdin, without a child
 	if err != nil {
 		t.Fatal(err)
 	}
