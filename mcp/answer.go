@@ -168,6 +168,14 @@ func naming(list []proc.Member) string {
 // goes on, through whom, and what it has left running.
 func standing(ctx context.Context, e *execution.Execution, s execution.Summary) string {
 	var parts []string
+	switch {
+	case s.Closing:
+		parts = append(parts, "The server is shutting down and is ending this execution.")
+	case s.Ending == execution.TimedOut:
+		parts = append(parts, "timeout_ms has passed, so this execution is being ended.")
+	case s.Ending == execution.Stopped:
+		parts = append(parts, "A stop of this execution is under way.")
+	}
 	if s.Status == execution.Running && s.Exit != nil {
 		who := "processes that it started"
 		if attached := e.Attached(ctx); len(attached) > 0 {

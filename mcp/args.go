@@ -194,13 +194,13 @@ func (p param) wanted() string {
 	case *bool:
 		return "true or false"
 	case *[]string:
-		return `a list of texts, such as ["NONE"]`
+		return `a list of strings, such as ["NONE"]`
 	case *map[string]string:
-		return `an object of texts, such as {"NAME": "value"}`
+		return `an object of strings, such as {"NAME": "value"}`
 	case *handle:
-		return "the text that execute returned as execution_id"
+		return "the string that execute returned as execution_id"
 	}
-	return "a text"
+	return "a string"
 }
 
 // refused is the error for a value of the wrong kind.

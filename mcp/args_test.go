@@ -126,26 +126,26 @@ func TestDecode(t *testing.T) {
 		{`{"list":[]}`, list(), ""},
 		{`{"list":null}`, same, ""},
 		{`{"list":""}`, same, ""},
-		{`{"list":"[NONE]"}`, same, "list must be a list of texts"},
-		{`{"list":[1]}`, same, "list must be a list of texts"},
-		{`{"list":[null]}`, same, "list must be a list of texts"},
-		{`{"list":5}`, same, "list must be a list of texts"},
-		{`{"list":{}}`, same, "list must be a list of texts"},
+		{`{"list":"[NONE]"}`, same, "list must be a list of strings"},
+		{`{"list":[1]}`, same, "list must be a list of strings"},
+		{`{"list":[null]}`, same, "list must be a list of strings"},
+		{`{"list":5}`, same, "list must be a list of strings"},
+		{`{"list":{}}`, same, "list must be a list of strings"},
 
 		{`{"vars":{"A":"x","B":""}}`, vars("A", "x", "B", ""), ""},
 		{`{"vars":"{\"A\":\"x\"}"}`, vars("A", "x"), ""},
 		{`{"vars":{"PORT":3000,"DBG":true,"NIL":null,"E":1e3}}`, vars("PORT", "3000", "DBG", "true", "E", "1e3"), ""},
 		{`{"vars":null}`, same, ""},
 		{`{"vars":""}`, same, ""},
-		{`{"vars":{"A":["secretvalue"]}}`, same, `vars must be an object of texts, such as {"NAME": "value"}, but the value of "A" is a list or an object`},
+		{`{"vars":{"A":["secretvalue"]}}`, same, `vars must be an object of strings, such as {"NAME": "value"}, but the value of "A" is a list or an object`},
 		{`{"vars":["secretvalue"]}`, same, "vars must be an object"},
 		{`{"vars":"secretvalue"}`, same, "vars must be an object"},
 
 		{`{"text":""}`, change(func(in *everyKind) { in.Text = "" }), ""},
 		{`{"text":" x "}`, change(func(in *everyKind) { in.Text = " x " }), ""},
 		{`{"text":"[\ud83d]"}`, change(func(in *everyKind) { in.Text = "[\uFFFD]" }), ""},
-		{`{"text":5}`, same, "text must be a text, got 5"},
-		{`{"text":["ls"]}`, same, `text must be a text, got ["ls"]`},
+		{`{"text":5}`, same, "text must be a string, got 5"},
+		{`{"text":["ls"]}`, same, `text must be a string, got ["ls"]`},
 		{`{"maybe":null}`, same, ""},
 		{`{"maybe":""}`, change(func(in *everyKind) { in.Maybe = new(string) }), ""},
 		{`{"pick":"b"}`, change(func(in *everyKind) { in.Pick = "b" }), ""},
@@ -154,8 +154,8 @@ func TestDecode(t *testing.T) {
 
 		{`{"execution_id":" x "}`, change(func(in *everyKind) { in.Handle = handle{" x ", true} }), ""},
 		{`{"execution_id":""}`, change(func(in *everyKind) { in.Handle = handle{"", true} }), ""},
-		{`{"execution_id":42}`, change(func(in *everyKind) { in.Handle = handle{"42", true} }), "Unknown execution_id: 42 (execution_id must be the text"},
-		{`{"execution_id":true}`, same, "execution_id must be the text"},
+		{`{"execution_id":42}`, change(func(in *everyKind) { in.Handle = handle{"42", true} }), "Unknown execution_id: 42 (execution_id must be the string"},
+		{`{"execution_id":true}`, same, "execution_id must be the string"},
 
 		{`{"count":"x","flag":3,"list":5}`, same, "count must be a whole number, got \"x\"; flag must be true or false, got 3; list must be"},
 	} {
@@ -191,7 +191,7 @@ func TestDecodeDurationsNeverOverflow(t *testing.T) {
 func TestDecodeRequired(t *testing.T) {
 	var command string
 	for _, args := range []string{``, `{}`, `{"command":null}`} {
-		if _, err := decode(json.RawMessage(args), []param{{name: "command", into: &command, required: true}}); err == nil || err.Error() != "command is required: a text" {
+		if _, err := decode(json.RawMessage(args), []param{{name: "command", into: &command, required: true}}); err == nil || err.Error() != "command is required: a string" {
 			t.Errorf("%s: %v", args, err)
 		}
 	}

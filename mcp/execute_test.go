@@ -138,8 +138,8 @@ func TestExecuteRefusals(t *testing.T) {
 		{`{"command": "x"}`, []string{"side_effects is required"}},
 		{`{}`, []string{"command is required", "side_effects is required"}},
 		{`[]`, []string{"arguments must be an object"}},
-		{`{"command": 5, "side_effects": ["NONE"]}`, []string{"command must be a text, got 5"}},
-		{`{"command": ["ls"], "side_effects": ["NONE"]}`, []string{`command must be a text, got ["ls"]`}},
+		{`{"command": 5, "side_effects": ["NONE"]}`, []string{"command must be a string, got 5"}},
+		{`{"command": ["ls"], "side_effects": ["NONE"]}`, []string{`command must be a string, got ["ls"]`}},
 		{`{"command": "", "side_effects": ["NONE"]}`, []string{"command must not be empty"}},
 		{`{"command": " \n\t", "side_effects": ["NONE"]}`, []string{"command must not be empty"}},
 		{`{"command": "a\u0000b", "side_effects": ["NONE"]}`, []string{"command must not contain a NUL"}},
@@ -159,7 +159,7 @@ func TestExecuteRefusals(t *testing.T) {
 		{runs(`"env": {"A": {}}`), []string{"env", `"A"`}},
 		{runs(`"timeout_ms": -1`), []string{"timeout_ms must be 0 or more, got -1"}},
 		{runs(`"yield_ms": "soon"`), []string{`yield_ms must be a whole number of milliseconds, got "soon"`}},
-		{runs(`"yield_ms": 0.5, "close_stdin": "maybe", "cwd": 7`), []string{"yield_ms", "close_stdin", "cwd must be a text, got 7"}},
+		{runs(`"yield_ms": 0.5, "close_stdin": "maybe", "cwd": 7`), []string{"yield_ms", "close_stdin", "cwd must be a string, got 7"}},
 	} {
 		inBubble(t, func(t *testing.T, b *bench) {
 			r := b.call("execute", c.args)
@@ -224,7 +224,7 @@ func TestExecutePolicyComesInOrder(t *testing.T) {
 		{`{"command": "rm", "side_effects": ["RUNS_INLINE_CODE"], "cwd": "/", "env": {"=": ""}}`, "RUNS_INLINE_CODE"},
 		{`{"command": "rm", "side_effects": ["NONE"], "shell": "zsh", "cwd": "/", "env": {"=": ""}}`, "command denied by policy"},
 		{`{"command": "LS", "side_effects": ["NONE"]}`, "command not allowed by policy"},
-		{`{"command": "ls", "side_effects": ["NONE"], "shell": "zsh", "cwd": "/", "env": {"=": ""}}`, "shell"},
+		{`{"command": "ls", "side_effects": ["NONE"], "shell": "zsh", "cwd": "/", "env": {"=": ""}}`, "Shell rejected by policy"},
 		{`{"command": "ls", "side_effects": ["NONE"], "cwd": "/", "env": {"=": ""}}`, "allowed"},
 		{`{"command": "ls", "side_effects": ["NONE"], "env": {"=": ""}}`, "env"},
 	} {
@@ -286,6 +286,40 @@ func TestATimeoutNamesWhatIsNotGoneYet(t *testing.T) {
 			return proc.SignalReport{Reached: 2}, nil
 		})
 	})
+}
+
+// While an execution is being ended its status is still running, and only a
+// message tells.
+func TestWhatIsBeingEndedSaysSo(t *testing.T) {
+	deaf := func(p *fake.Process) {
+		p.OnSignal(func(proc.Signal) (proc.SignalReport, error) { return proc.SignalReport{Reached: 1}, nil })
+	}
+	inBubble(t, func(t *testing.T, b *bench) {
+		r := b.call("execute", runs(`"timeout_ms": 300, "yield_ms": 600`))
+		r.want(t, "status", "backgrounded")
+		r.contains(t, "message", "timeout_ms has passed")
+		b.call("read", of(r.id(), ``)).contains(t, "message", "timeout_ms has passed")
+
+		id := b.call("execute", runs(`"yield_ms": 0`)).id()
+		if text := b.call("read", of(id, ``)).text("message"); text != "" {
+			t.Errorf("nobody has told it to end: %s", text)
+		}
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			b.call("stop", of(id, `"force_after_ms": 5000`)).want(t, "stopped", true)
+		}()
+		synctest.Wait()
+		b.call("wait", of(id, `"timeout_ms": 0`)).contains(t, "message", "A stop of this execution is under way")
+		<-stopped
+		if text := b.call("read", of(id, ``)).text("message"); text != "" {
+			t.Errorf("it has ended: %s", text)
+		}
+
+		id = b.call("execute", runs(`"yield_ms": 0`)).id()
+		b.config.Registry.BeginShutdown()
+		b.call("wait", of(id, ``)).contains(t, "message", "The server is shutting down")
+	}, deaf, deaf, deaf)
 }
 
 func TestExecuteNamesWhatRunsOn(t *testing.T) {

@@ -173,8 +173,8 @@ func TestBadConditions(t *testing.T) {
 			`"a{1001}"`:                           {"1000"},
 			`"(abcdefghij){999}"`:                 {"smaller", "too large"},
 			`"` + strings.Repeat("a", 3000) + `"`: {"smaller", "longer than 2000 bytes", "aaa…"},
-			`["a"]`:                               {"must be a text", `["a"]`},
-			`7`:                                   {"must be a text, got 7"},
+			`["a"]`:                               {"must be a string", `["a"]`},
+			`7`:                                   {"must be a string, got 7"},
 		} {
 			r := b.call("wait", of(id, `"until_output": `+value))
 			r.want(t, "(isError)", true)

@@ -24,7 +24,8 @@ func ParseSignal(name string) (Signal, error) {
 		s = "SIG" + s
 	}
 	if !knownSignal(s) {
-		return "", fmt.Errorf("invalid signal %q: use a name such as SIGTERM, SIGINT, SIGHUP or SIGKILL", name)
+		//lint:ignore ST1005 clients know this text
+		return "", fmt.Errorf("Invalid signal %q: use a name such as SIGTERM, SIGINT, SIGHUP or SIGKILL", name)
 	}
 	return s, nil
 }

@@ -108,33 +108,36 @@ func NewCommands(deny, allow string) (Commands, error) {
 
 // CheckCommand refuses a command that the deny expression matches, or that the
 // allow expression does not.
-func (c Commands) CheckCommand(command string) error { return c.check("command", command) }
+func (c Commands) CheckCommand(command string) error {
+	return c.check(judged{"command", "command denied by policy", "command not allowed by policy"}, command)
+}
 
 // CheckShell refuses an explicit shell by the same two expressions.
 func (c Commands) CheckShell(shell string) error {
-	if err := c.check("shell", shell); err != nil {
-		return fmt.Errorf("shell rejected by policy: %w", err)
-	}
-	return nil
+	const refused = "Shell rejected by policy"
+	return c.check(judged{"shell", refused, refused}, shell)
 }
 
-func (c Commands) check(what, text string) error {
+// judged is an argument, and how its refusals begin.
+type judged struct{ name, denied, notAllowed string }
+
+func (c Commands) check(what judged, text string) error {
 	if c.deny != nil {
 		found, err := c.deny.Search(text)
 		if err != nil {
-			return slow(what, DenyCommandVariable, err)
+			return what.slow(DenyCommandVariable, err)
 		}
 		if found {
-			return fmt.Errorf("%s denied by policy: it matches %s; the process was not started", what, DenyCommandVariable)
+			return fmt.Errorf("%s: it matches %s; the process was not started", what.denied, DenyCommandVariable)
 		}
 	}
 	if c.allow != nil {
 		found, err := c.allow.Search(text)
 		if err != nil {
-			return slow(what, AllowCommandVariable, err)
+			return what.slow(AllowCommandVariable, err)
 		}
 		if !found {
-			return fmt.Errorf("%s not allowed by policy: it does not match %s; the process was not started", what, AllowCommandVariable)
+			return fmt.Errorf("%s: it does not match %s; the process was not started", what.notAllowed, AllowCommandVariable)
 		}
 	}
 	return nil
@@ -142,6 +145,6 @@ func (c Commands) check(what, text string) error {
 
 // slow is the refusal of a text that could not be judged in time: to let it
 // pass would turn a slow match into a way around the policy.
-func slow(what, variable string, err error) error {
-	return fmt.Errorf("%s denied by policy, and so not allowed to start: %s could not be decided (%w); use a shorter or simpler %s", what, variable, err, what)
+func (what judged) slow(variable string, err error) error {
+	return fmt.Errorf("%s, and so not allowed to start: %s could not be decided (%w); use a shorter or simpler %s", what.denied, variable, err, what.name)
 }

@@ -223,7 +223,7 @@ func TestEncodeResponse(t *testing.T) {
 		{"a result on several lines", jsonrpc.Response{Result: json.RawMessage("{\n\"a\":\r1}")}, `{"jsonrpc":"2.0","id":null,"result":{"a":1}}`},
 		{"a wire error", jsonrpc.Response{Error: wire}, `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"<m>"}}`},
 		{"a wrapped error", jsonrpc.Response{Error: errors.Join(wire)}, `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"<m>"}}`},
-		{"another error", jsonrpc.Response{Error: io.EOF}, `{"jsonrpc":"2.0","id":null,"error":{"code":0,"message":"EOF"}}`},
+		{"another error", jsonrpc.Response{Error: io.EOF}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"EOF"}}`},
 		{"data on several lines", jsonrpc.Response{Error: &jsonrpc.Error{Data: json.RawMessage("[\n1]")}}, `{"jsonrpc":"2.0","id":null,"error":{"code":0,"message":"","data":[1]}}`},
 		{"data that is not JSON", jsonrpc.Response{Error: &jsonrpc.Error{Data: json.RawMessage("[")}}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"internal error"}}`},
 	} {

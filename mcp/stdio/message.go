@@ -381,11 +381,12 @@ func appendLine(buf, raw []byte) []byte {
 }
 
 // encodeError writes an error object. An error that wraps a *jsonrpc.Error
-// keeps its code and its own text, as in the SDK.
+// keeps its code and its own text, as in the SDK. One without a code, which the
+// SDK gives for requests that it can make nothing of, is an invalid request.
 func encodeError(err error) []byte {
 	wire, direct := err.(*jsonrpc.Error) //nolint:errorlint // a wrapped one keeps the text around it
 	if !direct {
-		wire = &jsonrpc.Error{Message: err.Error()}
+		wire = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
 		var inner *jsonrpc.Error
 		if errors.As(err, &inner) {
 			wire.Code = inner.Code

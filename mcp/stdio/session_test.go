@@ -148,6 +148,23 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// TestRequestsThatTheSDKCannotRead: its errors have no code of their own, and
+// the session goes on.
+func TestRequestsThatTheSDKCannotRead(t *testing.T) {
+	s := start(t, Options{})
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":5}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, // too early
+	} {
+		s.send(line + "\n")
+		if a := s.recv(); a.Error == nil || a.code() != -32600 || a.Error.Message == "" {
+			t.Errorf("%s gave %s", line, a.raw)
+		}
+	}
+	s.initialize("2025-11-25")
+	s.ping()
+}
+
 func TestBatchWaitsForItsLast(t *testing.T) {
 	s := start(t, Options{})
 	s.initialize("2025-03-26")

@@ -16,6 +16,8 @@ type Summary struct {
 	Command    string
 	Dir        string
 	Status     Status
+	Ending     Status     // while it is being ended: Stopped or TimedOut
+	Closing    bool       // the server is shutting down
 	Exit       *proc.Exit // nil while the shell runs, or if its end is unknown
 	Started    time.Time
 	Ended      time.Time // zero while it runs
@@ -59,6 +61,9 @@ func (e *Execution) summary() Summary {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.Status, s.Exit, s.Ended, s.Lost = e.status, e.exit, e.ended, e.lost
+	if !s.Status.Terminal() {
+		s.Ending, s.Closing = e.cause, e.registry.isClosing()
+	}
 	end := e.ended
 	if end.IsZero() {
 		end = time.Now()

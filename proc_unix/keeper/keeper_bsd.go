@@ -17,5 +17,8 @@ func signalsBlocked() bool { return false }
 
 func clearSignalMask() {}
 
+// showName: ps shows the first argument, which is the name already.
+func showName() {}
+
 // CloseOnExec keeps every descriptor from first on from commands.
 func CloseOnExec(first int) { closeOnExecIn("/dev/fd", first) }

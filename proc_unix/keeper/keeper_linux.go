@@ -17,6 +17,12 @@ func shellAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// showName has ps and top show what this process is, which they would call "exe"
+// after the link that it was started through.
+func showName() {
+	_ = sys.SetName(Name) // cut to 15 bytes; nothing depends on it
+}
+
 func signalsBlocked() bool { return sys.SignalsBlocked() }
 
 func clearSignalMask() { sys.UnblockSignals() }

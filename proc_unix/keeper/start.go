@@ -44,6 +44,7 @@ func init() {
 // own init calls it for a process with the name of a supervisor whose server
 // has ended before its first look: it ends at once, as its socket is closed.
 func Main() {
+	showName()
 	CloseOnExec(controlFD)
 	shield()
 	k := &keeper{exits: make(chan struct{}, 1)}

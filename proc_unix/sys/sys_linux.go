@@ -13,7 +13,19 @@ func toError(errno syscall.Errno) error {
 	return nil
 }
 
-const prSetChildSubreaper = 36 // PR_SET_CHILD_SUBREAPER
+const (
+	prSetName           = 15 // PR_SET_NAME
+	prSetChildSubreaper = 36 // PR_SET_CHILD_SUBREAPER
+)
+
+// SetName names the calling thread, and with the first one the process, as ps
+// and top show it: at most 15 bytes (prctl(2)).
+func SetName(name string) error {
+	var buf [16]byte
+	copy(buf[:15], name)
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetName, uintptr(unsafe.Pointer(&buf)), 0, 0, 0, 0)
+	return toError(errno)
+}
 
 // SetChildSubreaper makes this process the parent of descendants whose own
 // parent has ended (prctl(2)).

@@ -11,6 +11,7 @@ func TestNumbers(t *testing.T) {
 		{numPidfdSendSignal, unix.SYS_PIDFD_SEND_SIGNAL},
 		{numPidfdOpen, unix.SYS_PIDFD_OPEN},
 		{numCloseRange, unix.SYS_CLOSE_RANGE},
+		{prSetName, unix.PR_SET_NAME},
 		{prSetChildSubreaper, unix.PR_SET_CHILD_SUBREAPER},
 		{sigSetMask, unix.SIG_SETMASK},
 	} {

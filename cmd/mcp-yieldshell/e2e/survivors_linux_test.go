@@ -149,6 +149,9 @@ func survive(t *testing.T, sh shape, end ending) {
 	}
 	r := s.Execute("echo $PPID > supervisor; "+fmt.Sprintf(sh.command, m), given)
 	supervisor := mcptest.ReadPID(t, s.Dir+"/supervisor")
+	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", supervisor)); err != nil || string(name) != "yieldshell-supe\n" {
+		t.Errorf("top shows it as %q, %v", name, err)
+	}
 	if line := mcptest.CommandLine(supervisor); !strings.HasPrefix(line, "yieldshell-supervisor") {
 		t.Fatalf("the shell's parent is %q", line)
 	}
