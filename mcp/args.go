@@ -200,6 +200,9 @@ func (p param) wanted() string {
 	case *handle:
 		return "the string that execute returned as execution_id"
 	}
+	if len(p.enum) > 0 {
+		return "one of " + strings.Join(p.enum, ", ")
+	}
 	return "a string"
 }
 

@@ -98,7 +98,7 @@ func TestTextIsTheDefaultIfConfigured(t *testing.T) {
 	for _, bad := range []any{"html", 5, "TEXT"} {
 		e := s.Call("read", r.On(args{"render": bad}))
 		eq(t, "isError", e.IsError, true)
-		contains(t, "error", e.Error, "render", "string")
+		contains(t, "error", e.Error, "render", "text")
 	}
 }
 
