@@ -35,22 +35,26 @@ func TestConformance(t *testing.T) {
 		parallel = 8
 	}
 	proctest.Run(t, newTestBackend, proctest.Helpers{
-		Quote:      func(s string) string { return `"` + s + `"` },
-		Background: func(command string) string { return "start /b \"\" " + command },
-		Alive:      alive,
-		Descriptors: func() int {
-			var n uint32
-			r, _, err := kernel32.NewProc("GetProcessHandleCount").Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&n)))
-			if r == 0 {
-				t.Fatal(err)
-			}
-			return int(n)
-		},
+		Quote:       func(s string) string { return `"` + s + `"` },
+		Background:  func(command string) string { return "start /b \"\" " + command },
+		Alive:       alive,
+		Descriptors: func() int { return handles(t) },
 		Unsupported: "SIGNOPE",
 		TooLong:     40000,
 		Parallel:    parallel,
 		NotAProgram: "no program",
 	})
+}
+
+// handles counts the handles of this process.
+func handles(t *testing.T) int {
+	t.Helper()
+	var n uint32
+	r, _, err := kernel32.NewProc("GetProcessHandleCount").Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&n)))
+	if r == 0 {
+		t.Fatal(err)
+	}
+	return int(n)
 }
 
 // alive reports whether a process lives.
