@@ -118,3 +118,27 @@ func TestVerificationThatFails(t *testing.T) {
 	}
 	awaitEmpty(t, j)
 }
+
+// TestHandlesOfExecutions: none is left of one that has ended and was closed.
+func TestHandlesOfExecutions(t *testing.T) {
+	b := backendFor(t)
+	run := func() {
+		c := start(t, b, proc.Spec{Command: "echo x"})
+		c.await(proc.TreeEmpty)
+		for _, end := range []interface{ Close() error }{c.Process, c.Stdin(), c.Stdout(), c.Stderr()} {
+			if err := end.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		c.pumps.Wait()
+	}
+	run() // what it opens may stay
+	const n = 20
+	before := handles(t)
+	for range n {
+		run()
+	}
+	if left := handles(t) - before; left >= n {
+		t.Errorf("%d handles are left of %d executions", left, n)
+	}
+}

@@ -46,9 +46,21 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// handles counts the handles of this process.
+// handles counts the handles of this process. Wine counts none, and is asked
+// for one after the other.
 func handles(t *testing.T) int {
 	t.Helper()
+	if onWine() {
+		n := 0
+		get := kernel32.NewProc("GetHandleInformation")
+		for h := uintptr(4); h < 1<<13; h += 4 {
+			var flags uint32
+			if r, _, _ := get.Call(h, uintptr(unsafe.Pointer(&flags))); r != 0 {
+				n++
+			}
+		}
+		return n
+	}
 	var n uint32
 	r, _, err := kernel32.NewProc("GetProcessHandleCount").Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&n)))
 	if r == 0 {
