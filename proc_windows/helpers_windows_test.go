@@ -2,7 +2,9 @@ package procwindows
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -65,6 +67,11 @@ func testHelperMain() {
 			fmt.Println(err)
 			os.Exit(1)
 		}
+	case "stopping": // COMMAND: runs a backend with it, and stops it when stdin ends
+		if err := stopForTest(args[0]); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
 	case "server": // COMMANDS...: runs a backend with these, until it is killed
 		if err := serveForTest(args); err != nil {
 			fmt.Println(err)
@@ -82,6 +89,7 @@ func serveForTest(commands []string) error {
 	// One that is in no execution, as the backend's helpers are.
 	plain := exec.Command(os.Args[0], testHelperArg, "hold")
 	plain.Stdout = os.Stdout
+	plain.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NO_WINDOW}
 	if err := plain.Start(); err != nil {
 		return err
 	}
@@ -94,6 +102,37 @@ func serveForTest(commands []string) error {
 	}
 	time.Sleep(time.Hour)
 	return nil
+}
+
+// stopForTest is a server that runs one command.
+func stopForTest(text string) error {
+	b, err := New()
+	if err != nil {
+		return err
+	}
+	p, err := b.Start(proc.Spec{Command: text, Dir: os.TempDir(), Env: os.Environ()})
+	if err != nil {
+		return err
+	}
+	var pumps sync.WaitGroup
+	for _, o := range []proc.Output{p.Stdout(), p.Stderr()} {
+		pumps.Go(func() { o.CopyTo(func(b []byte) { os.Stdout.Write(b) }) })
+	}
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	defer cancel()
+	if _, err := p.Signal(ctx, proc.SIGTERM); err != nil {
+		return err
+	}
+	for e := range p.Events() {
+		if e.Kind == proc.TreeEmpty {
+			pumps.Wait()
+			return errors.Join(p.Close(), b.Close())
+		}
+	}
+	return errors.New("the events ended before the tree was empty")
 }
 
 // signalSelf lets a helper visit the console of this process, and says whom it

@@ -70,7 +70,7 @@ func TestResumeThatFails(t *testing.T) {
 }
 
 // TestAssignmentThatFails: a command that cannot be put into its job does not
-// run, not even for a moment.
+// run, not even for a moment, and leaves no handle.
 func TestAssignmentThatFails(t *testing.T) {
 	j := jobFor(t)
 	// The handle may look into the job, but put nobody in.
@@ -83,9 +83,19 @@ func TestAssignmentThatFails(t *testing.T) {
 	defer windows.CloseHandle(weak)
 	ran := filepath.Join(t.TempDir(), "ran")
 	l := launchOf(t, &job{handle: weak}, tool("touch", `"`+ran+`"`))
-	if s, err := l.create(); err == nil {
-		err = s.resume()
-		t.Errorf("it was started: %v", err)
+	const tries = 10 // more than the runtime may open handles for itself meanwhile
+	before := 0
+	for i := range 1 + tries {
+		if i == 1 { // the first opens some that stay
+			before = handles(t)
+		}
+		if s, err := l.create(); err == nil {
+			err = s.resume()
+			t.Fatalf("it was started: %v", err)
+		}
+	}
+	if n := handles(t) - before; n >= tries {
+		t.Errorf("%d handles are left of %d starts", n, tries)
 	}
 	awaitEmpty(t, j)
 	if _, err := os.Stat(ran); !errors.Is(err, os.ErrNotExist) {
@@ -107,4 +117,28 @@ func TestVerificationThatFails(t *testing.T) {
 		t.Error(err)
 	}
 	awaitEmpty(t, j)
+}
+
+// TestHandlesOfExecutions: none is left of one that has ended and was closed.
+func TestHandlesOfExecutions(t *testing.T) {
+	b := backendFor(t)
+	run := func() {
+		c := start(t, b, proc.Spec{Command: "echo x"})
+		c.await(proc.TreeEmpty)
+		for _, end := range []interface{ Close() error }{c.Process, c.Stdin(), c.Stdout(), c.Stderr()} {
+			if err := end.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		c.pumps.Wait()
+	}
+	run() // what it opens may stay
+	const n = 20
+	before := handles(t)
+	for range n {
+		run()
+	}
+	if left := handles(t) - before; left >= n {
+		t.Errorf("%d handles are left of %d executions", left, n)
+	}
 }

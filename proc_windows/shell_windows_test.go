@@ -327,6 +327,13 @@ func testPowerShell(t *testing.T, b *backend, sh string) {
 			t.Errorf("%s: %s: code %d, stdout %q, stderr %q; want %d, %q", sh, c.command, code, stdout, stderr, c.code, c.stdout)
 		}
 	}
+	p := start(t, b, proc.Spec{Shell: sh, Command: `$x = [Console]::In.ReadLine(); "<$x>"`})
+	if _, err := p.Stdin().Write(limited(t, bound), []byte("äé€日\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, stdout, stderr := p.finish(); stdout != "<äé€日>\r\n" {
+		t.Errorf("%s: stdin came back as %q, stderr %q", sh, stdout, stderr)
+	}
 }
 
 func TestGitBash(t *testing.T) {

@@ -154,6 +154,23 @@ func TestOwnConsole(t *testing.T) {
 	}
 }
 
+// TestWindowedProgram: a program with windows has no console to be attached to.
+func TestWindowedProgram(t *testing.T) {
+	needsWindows(t, "its wscript is a stub")
+	b := backendFor(t)
+	path := filepath.Join(t.TempDir(), "stay.js")
+	if err := os.WriteFile(path, []byte("WScript.Sleep(3600000);\r\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, b, proc.Spec{Command: `start "" /b wscript.exe //B //NoLogo "` + path + `"`})
+	e := c.await(proc.SessionEmpty)
+	if len(e.Detached) != 1 || !strings.EqualFold(e.Detached[0].Name, "wscript.exe") {
+		t.Errorf("detached %+v", e.Detached)
+	}
+	signalled(t, c, proc.SIGTERM)
+	c.await(proc.TreeEmpty)
+}
+
 // TestNewTitle: a program that changes its console's title stays attached.
 func TestNewTitle(t *testing.T) {
 	b := backendFor(t)
@@ -166,12 +183,18 @@ func TestNewTitle(t *testing.T) {
 	}
 }
 
-// TestNoWindow: nothing that a command does shows a window, also when the server
-// has no console itself.
+// TestNoWindow: nothing that a command does shows a window, and neither does a
+// signal, also when the server has no console itself.
 func TestNoWindow(t *testing.T) {
 	needsWindows(t, "it runs without a display here")
-	cmd := server(t, tool("hold")+" & "+tool("hold"))
-	cmd.SysProcAttr.CreationFlags = windows.DETACHED_PROCESS
+	w := newWindowWatch(t)
+	cmd := exec.Command(os.Args[0], testHelperArg, "stopping", tool("hold")+" & "+tool("hold"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.DETACHED_PROCESS}
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -179,35 +202,81 @@ func TestNoWindow(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	holder := heldPIDs(t, line)[0]
-	shell, err := parentOf(holder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pid := range []int{cmd.Process.Pid, shell, holder} {
-		if n, err := visibleWindows(pid); err != nil || n > 0 {
-			t.Errorf("process %d shows %d windows, %v", pid, n, err)
+	_, err = bufio.NewReader(out).ReadString('\n') // the command runs
+	w.look(cmd.Process.Pid)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	in.Close()
+	for looks := 1; ; looks++ {
+		select {
+		case werr := <-ended:
+			t.Logf("%d looks", looks)
+			if err != nil || werr != nil {
+				t.Error(err, werr)
+			}
+			return
+		default:
+			w.look(cmd.Process.Pid)
 		}
 	}
 }
 
-// visibleWindows counts the windows on the desktop that a process is said to
-// own. A console's window counts as its first process's.
-func visibleWindows(pid int) (n int, err error) {
-	look := syscall.NewCallback(func(window windows.HWND, _ uintptr) uintptr {
+// windowWatch finds windows that processes below another one show.
+type windowWatch struct {
+	t        *testing.T
+	callback uintptr // there is room for some 2000 in a process
+	before   map[windows.HWND]bool
+	seen     func(window windows.HWND, owner int)
+}
+
+func newWindowWatch(t *testing.T) *windowWatch {
+	t.Helper()
+	w := &windowWatch{t: t, before: make(map[windows.HWND]bool)}
+	w.callback = syscall.NewCallback(func(window windows.HWND, _ uintptr) uintptr {
 		var owner uint32
-		if _, err := windows.GetWindowThreadProcessId(window, &owner); err == nil && int(owner) == pid && windows.IsWindowVisible(window) {
-			n++
+		if _, err := windows.GetWindowThreadProcessId(window, &owner); err == nil && windows.IsWindowVisible(window) {
+			w.seen(window, int(owner))
 		}
 		return 1 // go on
 	})
-	return n, windows.EnumWindows(look, nil)
+	w.enumerate(func(window windows.HWND, _ int) { w.before[window] = true })
+	return w
+}
+
+func (w *windowWatch) enumerate(seen func(window windows.HWND, owner int)) {
+	w.t.Helper()
+	w.seen = seen
+	if err := windows.EnumWindows(w.callback, nil); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// look fails the test if there is a new window of a process below root. A
+// console's window counts as its first process's, or is Windows Terminal's.
+func (w *windowWatch) look(root int) {
+	w.t.Helper()
+	w.enumerate(func(window windows.HWND, owner int) {
+		name := identify(owner).name
+		if !w.before[window] && (isBelow(owner, root) || strings.EqualFold(name, "WindowsTerminal.exe")) {
+			w.before[window] = true
+			w.t.Errorf("%s (%d) shows a window", name, owner)
+		}
+	})
+}
+
+// isBelow reports whether a process is root or descends from it.
+func isBelow(pid, root int) bool {
+	for range 10 {
+		if pid == root {
+			return true
+		}
+		parent, err := parentOf(pid)
+		if err != nil || parent == 0 {
+			return false
+		}
+		pid = parent
+	}
+	return false
 }
 
 func parentOf(pid int) (int, error) {

@@ -203,6 +203,19 @@ func TestOtherShellsOfWindows(t *testing.T) {
 			}
 		})
 	}
+	t.Run("wsl", func(t *testing.T) {
+		r := s.Execute(`printf '%s|' 'a\\b' "c\"d"; uname -s`, args{"shell": "wsl", "yield_ms": 30_000})
+		if r.Status == "failed_to_start" {
+			t.Skip("WSL is not installed: ", r.Error)
+		}
+		if text := r.Stdout + r.Stderr; strings.Contains(text, "\x00") {
+			t.Errorf("%q", text) // its own messages are UTF-16
+		}
+		if r.Exit() != "0" {
+			t.Skip("no distribution is installed: ", r)
+		}
+		eq(t, "stdout", r.Stdout, `a\\b|c"d|Linux`+"\n")
+	})
 }
 
 func TestStopOnWindows(t *testing.T) {
@@ -277,6 +290,19 @@ func TestLastWordsOnWindows(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheExitCodeOfAHandler: with no cmd in between, which has an exit code of
+// its own after Ctrl-C.
+func TestTheExitCodeOfAHandler(t *testing.T) {
+	t.Parallel()
+	s := startWindows(t)
+	r := running(t, s, "trap cleaned", args{"env": asHelper(), "shell": strings.Trim(windowsHelper(t, ""), `" `)})
+	eq(t, "stopped", s.Call("stop", r.On(nil)).Stopped, true)
+	read := s.Call("read", r.On(args{"since_seq": 1}))
+	eq(t, "stdout", read.Stdout, upLine+"cleaned\n")
+	eq(t, "exit code", read.Exit(), "3")
+	eq(t, "status", read.Status, "stopped")
 }
 
 // TestAStartBesideTheShell: what "start /b" leaves on the console keeps the
@@ -404,6 +430,67 @@ func TestFoldersOfADrive(t *testing.T) {
 	}
 	// The hidden variables of drives are no obstacle.
 	completed(t, s.Execute("cd /d C:\\ & cmd /c cd", nil), "C:\\\r\n")
+	t.Run("cd of a drive", func(t *testing.T) {
+		notOnWine(t, "its cmd does not say the drive's folder")
+		completed(t, s.Execute("cd C: & cd", args{"cwd": `C:\Windows`}), "C:\\Windows\r\nC:\\Windows\r\n")
+	})
+}
+
+// TestHiddenVariablesReachCommands: their names begin with the "=" that ends
+// all others.
+func TestHiddenVariablesReachCommands(t *testing.T) {
+	t.Parallel()
+	needWindows(t)
+	if posix {
+		t.Skip("Wine: it takes no such names over from Linux")
+	}
+	s := mcptest.Start(t, mcptest.Options{Command: program, Env: map[string]string{"=Q:": `Q:\deep`}})
+	completed(t, s.Execute(windowsHelper(t, "env =Q:"), args{"env": asHelper()}), "=Q:=Q:\\deep\n")
+	t.Run("set", func(t *testing.T) {
+		notOnWine(t, "its set does not list them, and findstr is a stub")
+		r := s.Execute(`set "" | findstr /b "="`, nil)
+		eq(t, "exit code", r.Exit(), "0")
+		contains(t, "stdout", r.Stdout, `=Q:=Q:\deep`)
+	})
+}
+
+// TestTheOverlayEmptiesOnWindows: an empty value is a value.
+func TestTheOverlayEmptiesOnWindows(t *testing.T) {
+	t.Parallel()
+	s := startWindows(t, "YS_PARENT=parent", "YS_KEPT=kept")
+	r := s.Execute("env YS_A YS_KEPT YS_PARENT", args{
+		"shell": strings.Trim(windowsHelper(t, ""), `" `),
+		"env":   args{"E2E_HELPER": "windows", "YS_A": "", "YS_PARENT": ""},
+	})
+	completed(t, r, "YS_A=\nYS_KEPT=kept\nYS_PARENT=\n")
+}
+
+// TestNetworkFolders: cmd is the only shell that cannot start in one.
+func TestNetworkFolders(t *testing.T) {
+	t.Parallel()
+	notOnWine(t, "it has no shares")
+	const share = `\\localhost\C$\Windows`
+	if _, err := os.Stat(share); err != nil {
+		t.Skipf("the share of the system's drive cannot be read: %v", err)
+	}
+	in := func(s *mcptest.Server, cwd string) *mcptest.Result {
+		return s.Execute("(Get-Location).ProviderPath", args{"cwd": cwd, "shell": "powershell.exe", "yield_ms": 30_000})
+	}
+	is := func(r *mcptest.Result, want string) {
+		t.Helper()
+		if r.Status != "completed" || !strings.EqualFold(r.Stdout, want+"\r\n") {
+			t.Errorf("%v, want %s", r, want)
+		}
+	}
+	s := startWindows(t)
+	is(in(s, share), share)
+	refused(t, s.Execute("cd", args{"cwd": share}), "drive letter")
+	s = startWindows(t, "YIELDSHELL_ALLOWED_CWDS="+share, "YIELDSHELL_DEFAULT_CWD="+share)
+	is(in(s, share), share)
+	is(in(s, "System32"), share+`\System32`)
+	for _, cwd := range []string{`\\localhost\C$\`, "..", `C:\`} {
+		refused(t, in(s, cwd), "allowed")
+	}
 }
 
 func TestAllowedRootsOnWindows(t *testing.T) {

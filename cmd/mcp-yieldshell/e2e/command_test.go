@@ -105,7 +105,7 @@ func TestCommandsHaveTheServersLimitsAndMask(t *testing.T) {
 
 func TestALoneSurrogateGetsOneAnswer(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := startAny(t)
 	p := s.Expect("41")
 	s.SendRaw([]byte(`{"jsonrpc":"2.0","id":41,"method":"tools/call","params":{"name":"execute","arguments":{"command":"echo [\ud83d]","side_effects":["NONE"]}}}` + "\n"))
 	m := p.Answer()
@@ -113,7 +113,9 @@ func TestALoneSurrogateGetsOneAnswer(t *testing.T) {
 		if strings.Contains(strings.ToLower(string(m.Result)), `\ud83d`) {
 			t.Errorf("the answer has a lone surrogate: %s", m.Result)
 		}
-		contains(t, "result", string(m.Result), "�")
+		if posixServer() { // cmd writes in a code page that may lack it
+			contains(t, "result", string(m.Result), "�")
+		}
 	}
-	completed(t, s.Execute("echo alive", nil), "alive\n")
+	completed(t, s.Execute("echo alive", nil), echoed("alive"))
 }

@@ -11,13 +11,13 @@ import (
 
 func TestALongWaitHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	r := s.Execute("sleep 1000", args{"yield_ms": 0})
+	s := startAny(t)
+	r := s.Execute(sleeper(), args{"yield_ms": 0})
 	w := s.Go("wait", r.On(args{"timeout_ms": 50000}))
 	begun := time.Now()
 	s.MustRequest("ping", nil)
 	s.Rows()
-	completed(t, s.Execute("echo quick", nil), "quick\n")
+	completed(t, s.Execute("echo quick", nil), echoed("quick"))
 	s.Tools()
 	quickly(t, "four requests beside a wait", begun, prompt)
 	select {

@@ -66,8 +66,8 @@ func TestPagesBySinceSeq(t *testing.T) {
 
 func TestPeeksDoNotMoveTheCursor(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	r := s.Execute("printf abc; printf xyz >&2; while [ ! -e go ]; do sleep 0.02; done; printf def", args{"yield_ms": 0})
+	s := startAny(t)
+	r := dripping(t, s, "616263", "2:78797a", "@go", "646566")
 	mcptest.Until(t, prompt, "the output", func() bool { return s.Row(r.ExecutionID).LatestSeq == 7 })
 	first := s.Call("read", r.On(nil))
 	eq(t, "first", r.Stdout+r.Stderr+first.Stdout+first.Stderr != "", true)
@@ -159,8 +159,11 @@ func TestACursorPastTheEndDoesNotBlindLaterReads(t *testing.T) {
 
 func TestTailLines(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	r := s.Execute("printf '1\\r\\n2\\r\\n3'; sleep 0.2; printf 'e1\\ne2\\n' >&2", nil)
+	s := startAny(t)
+	r := dripping(t, s, "310d0a320d0a33", "@go", "2:65310a65320a") // 1 2 3, e1 e2
+	mcptest.Until(t, prompt, "the first lines", func() bool { return s.Row(r.ExecutionID).LatestSeq == 8 })
+	release(t, s, "go")
+	eq(t, "wait_result", s.Call("wait", r.On(nil)).WaitResult, "exited")
 	for _, c := range []struct {
 		ask            args
 		stdout, stderr string
@@ -184,7 +187,8 @@ func TestTailLines(t *testing.T) {
 		contains(t, "error", both.Error, "tail_lines", "since_seq")
 	}
 	eq(t, "tail by wait", s.Call("wait", r.On(args{"tail_lines": 1})).Stderr, "e2\n")
-	plain := s.Execute("printf 'a\\nb\\nc'", nil)
+	plain := dripping(t, s, "610a620a63") // a b c
+	eq(t, "wait_result", s.Call("wait", plain.On(nil)).WaitResult, "exited")
 	eq(t, "one", s.Call("read", plain.On(args{"tail_lines": 1})).Stdout, "c")
 	eq(t, "two", s.Call("read", plain.On(args{"tail_lines": 2})).Stdout, "b\nc")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/yieldshell/mcp-yieldshell/mcp/mcptest"
 )
 
-// drip writes each word, bytes in hexadecimal, with a write of its own. A word
-// "@FILE" waits until the file exists: so a test decides when the next bytes
+// drip writes each word, bytes in hexadecimal, with a write of its own, to
+// stderr if "2:" comes before them. A word "@FILE" waits until the file exists: so a test decides when the next bytes
 // come. A word "50ms" waits for that long.
 func drip(words []string) int {
 	for _, word := range words {
@@ -29,9 +29,13 @@ func drip(words []string) int {
 			time.Sleep(pause)
 			continue
 		}
+		to := os.Stdout
+		if rest, ok := strings.CutPrefix(word, "2:"); ok {
+			to, word = os.Stderr, rest
+		}
 		data, err := hex.DecodeString(word)
 		if err == nil {
-			_, err = os.Stdout.Write(data)
+			_, err = to.Write(data)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -45,6 +49,15 @@ func drip(words []string) int {
 func dripCommand(t *testing.T, words ...string) string {
 	t.Helper()
 	return "E2E_HELPER=drip exec '" + self(t) + "' " + strings.Join(words, " ")
+}
+
+// dripping runs drip in the background.
+func dripping(t *testing.T, s *mcptest.Server, words ...string) *mcptest.Result {
+	t.Helper()
+	if posixServer() {
+		return s.Execute(dripCommand(t, words...), args{"yield_ms": 0})
+	}
+	return s.Execute(windowsHelper(t, strings.Join(words, " ")), args{"yield_ms": 0, "env": args{"E2E_HELPER": "drip"}})
 }
 
 // self is the path of the test binary.

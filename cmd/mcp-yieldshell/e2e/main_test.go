@@ -116,6 +116,14 @@ func variables(env []string) map[string]string {
 // wherever its client runs.
 func posixServer() bool { return posix && len(program) == 1 }
 
+// echoed is what echo says in the default shell of the server's system.
+func echoed(text string) string {
+	if posixServer() {
+		return text + "\n"
+	}
+	return text + "\r\n"
+}
+
 func needPOSIX(t *testing.T) {
 	t.Helper()
 	if !posixServer() {

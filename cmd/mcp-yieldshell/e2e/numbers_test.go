@@ -8,23 +8,29 @@ import (
 
 func TestNumbersAndBooleansInText(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	r := s.Execute("sleep 1000", args{"yield_ms": "200", "timeout_ms": "60000", "max_output_bytes": "100"})
+	s := startAny(t)
+	read := "cat; echo eof"
+	if !posixServer() {
+		read = "set /p x=& echo eof"
+	}
+	r := s.Execute(sleeper(), args{"yield_ms": "200", "timeout_ms": "60000", "max_output_bytes": "100"})
 	eq(t, "status", r.Status, "backgrounded")
 	eq(t, "max_wait_ms", s.Call("wait", r.On(args{"timeout_ms": "50"})).MaxWaitMS, 50)
-	completed(t, s.Execute("cat; echo eof", args{"close_stdin": "true"}), "eof\n")
+	eof := s.Execute(read, args{"close_stdin": "true"})
+	eq(t, "status", eof.Status, "completed")
+	eq(t, "stdout", eof.Stdout, echoed("eof"))
 	eq(t, "rows", len(s.Call("ps", args{"include_completed": "false", "limit": "5"}).Executions), 1)
 	eq(t, "rows", len(s.Call("ps", args{"include_completed": "true", "limit": "1"}).Executions), 1)
 	echo := s.Execute("echo x", nil)
-	eq(t, "stdout", s.Call("read", echo.On(args{"since_seq": "1"})).Stdout, "x\n")
-	eq(t, "stdout", s.Call("read", echo.On(args{"tail_lines": "1"})).Stdout, "x\n")
+	eq(t, "stdout", s.Call("read", echo.On(args{"since_seq": "1"})).Stdout, echoed("x"))
+	eq(t, "stdout", s.Call("read", echo.On(args{"tail_lines": "1"})).Stdout, echoed("x"))
 	eq(t, "stopped", s.Call("stop", r.On(args{"force_after_ms": "500"})).Stopped, true)
 	eq(t, "removed", s.Call("cleanup", args{"completed_older_than_ms": "3600000"}).Removed, 0)
 }
 
 func TestWholeNumbersWrittenAsFractions(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := startAny(t)
 	p := s.Expect("900")
 	s.SendRaw([]byte(`{"jsonrpc":"2.0","id":900,"method":"tools/call","params":{"name":"execute","arguments":{"command":"echo x","side_effects":["NONE"],"yield_ms":2e3,"timeout_ms":60000.0}}}` + "\n"))
 	if m := p.Answer(); m.Error != nil {
@@ -32,7 +38,7 @@ func TestWholeNumbersWrittenAsFractions(t *testing.T) {
 	} else {
 		contains(t, "result", string(m.Result), "completed")
 	}
-	completed(t, s.Execute("echo x", args{"yield_ms": 2000.0}), "x\n")
+	completed(t, s.Execute("echo x", args{"yield_ms": 2000.0}), echoed("x"))
 	refused(t, s.Execute("echo x", args{"yield_ms": 0.5}), "yield_ms")
 	r := s.Call("ps", args{"limit": 1.9})
 	eq(t, "isError", r.IsError, true)
@@ -41,7 +47,7 @@ func TestWholeNumbersWrittenAsFractions(t *testing.T) {
 
 func TestNumbersThatAreNoneAreRefusedByName(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := startAny(t)
 	echo := s.Execute("echo x", nil)
 	for _, bad := range []any{"soon", "1s", "0x10", "1.5", true, []int{1}, args{}, "NaN"} {
 		for _, name := range []string{"yield_ms", "timeout_ms", "max_output_bytes"} {
@@ -64,12 +70,12 @@ func TestNumbersThatAreNoneAreRefusedByName(t *testing.T) {
 
 func TestHugeNumbersAreClamped(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := startAny(t)
 	for _, huge := range []any{int64(1) << 53, int64(1)<<62 + 1, 1e18, 1e300, "99999999999999999999999999"} {
-		completed(t, s.Execute("echo x", args{"yield_ms": huge, "timeout_ms": huge, "max_output_bytes": huge}), "x\n")
+		completed(t, s.Execute("echo x", args{"yield_ms": huge, "timeout_ms": huge, "max_output_bytes": huge}), echoed("x"))
 		r := s.Execute("echo x", nil)
 		eq(t, "since_seq", s.Call("read", r.On(args{"since_seq": huge})).Stdout, "")
-		eq(t, "tail_lines", s.Call("read", r.On(args{"tail_lines": huge})).Stdout, "x\n")
+		eq(t, "tail_lines", s.Call("read", r.On(args{"tail_lines": huge})).Stdout, echoed("x"))
 		eq(t, "max_wait_ms", s.Call("wait", r.On(args{"timeout_ms": huge})).MaxWaitMS, 55000)
 		eq(t, "limit", len(s.Call("ps", args{"limit": huge}).Executions) > 0, true)
 		eq(t, "removed", s.Call("cleanup", args{"completed_older_than_ms": huge}).Removed, 0)

@@ -104,8 +104,15 @@ func TestOneShotThroughAPipe(t *testing.T) {
 
 func TestABrokenStdoutEndsTheServer(t *testing.T) {
 	t.Parallel()
-	needPOSIX(t)
 	m := marker(t)
+	stay := command("exec sleep "+m, nil)
+	if !posixServer() {
+		stay = command(windowsHelper(t, "hold "+m), args{"env": asHelper()})
+	}
+	run, err := json.Marshal(args{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": args{"name": "execute", "arguments": stay}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := exec.Command(program[0], program[1:]...)
 	c.Env = mcptest.Environ(nil)
 	stdin, err := c.StdinPipe()
@@ -122,7 +129,7 @@ func TestABrokenStdoutEndsTheServer(t *testing.T) {
 	ended := make(chan error, 1)
 	fmt.Fprintln(stdin, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}`)
 	fmt.Fprintln(stdin, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	fmt.Fprintf(stdin, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","arguments":{"command":"exec sleep %s","side_effects":["NONE"]}}}`+"\n", m)
+	fmt.Fprintf(stdin, "%s\n", run)
 	if _, err := io.ReadFull(stdout, make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,9 @@ var windowsEndings = []windowsEnding{
 		eq(t, "status", w.Status, "timed_out")
 	}},
 	{name: "end of stdin", serverEnds: true, run: func(t *testing.T, s *mcptest.Server, _ *mcptest.Result) {
+		begun := time.Now()
 		eq(t, "exit status", s.Close(), 0)
+		quickly(t, "the end", begun, 10*time.Second+prompt)
 	}},
 	// From Windows this is TerminateProcess, from Linux it is SIGKILL.
 	{name: "server killed", serverEnds: true, run: func(_ *testing.T, s *mcptest.Server, _ *mcptest.Result) {
@@ -92,8 +94,8 @@ func surviveWindows(t *testing.T, sh windowsShape, end windowsEnding) {
 	).Replace(sh.command)
 	s := startWindows(t)
 	var r *mcptest.Result
+	given := args{"yield_ms": 0, "env": asHelper()}
 	for try := 1; ; try++ {
-		given := args{"yield_ms": 0, "env": asHelper()}
 		if end.limit > 0 { // on a busy machine it may come before all is up
 			given["timeout_ms"] = end.limit * try * try
 		}
@@ -125,6 +127,11 @@ func surviveWindows(t *testing.T, sh windowsShape, end windowsEnding) {
 	row := s.Row(r.ExecutionID)
 	if row.Status == "running" || len(row.Detached) > 0 {
 		t.Errorf("after the end: %+v", row)
+	}
+	if limit, ok := given["timeout_ms"].(int); ok {
+		if took := *row.EndedAt - row.StartedAt; took > float64(limit)/1000+15 {
+			t.Errorf("it ended after %.1f s, with a timeout of %d ms", took, limit)
+		}
 	}
 	completed(t, s.Execute("echo next", nil), "next\r\n")
 }
