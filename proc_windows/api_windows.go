@@ -86,11 +86,13 @@ func setCtrlHandler(callback uintptr) error {
 	return callErr("SetConsoleCtrlHandler", r, err)
 }
 
+// consoleIgnoreCtrlC is set in the ConsoleFlags of a process's parameters.
+const consoleIgnoreCtrlC = 1
+
 // ignoresCtrlC reports whether this process ignores Ctrl-C, without a handler.
 // There is no call that tells.
 func ignoresCtrlC() bool {
-	const ignore = 1 // CONSOLE_IGNORE_CTRL_C
-	return windows.RtlGetCurrentPeb().ProcessParameters.ConsoleFlags&ignore != 0
+	return windows.RtlGetCurrentPeb().ProcessParameters.ConsoleFlags&consoleIgnoreCtrlC != 0
 }
 
 // ignoreCtrlC makes this process ignore Ctrl-C, or heed it. What it starts
@@ -135,28 +137,40 @@ const consoleNone = ^windows.Handle(0)
 // on: a handle of its own, or a special value. It stands in the process's
 // memory (RTL_USER_PROCESS_PARAMETERS); reading it fails if the process is not
 // far enough, or too different from this one.
-func consoleParameter(pid uint32) (windows.Handle, error) {
+func consoleParameter(pid uint32) (console windows.Handle, err error) {
+	err = readParameter(pid, unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.ConsoleHandle), unsafe.Pointer(&console), unsafe.Sizeof(console))
+	return console, err
+}
+
+// isDeaf reports whether a process ignores Ctrl-C, without a handler: it was
+// started so, as everything that "start /b" starts, or has chosen to, as the
+// MSYS2 and Cygwin runtimes do. What cannot be told hears.
+func isDeaf(pid uint32) bool {
+	var flags uint32
+	err := readParameter(pid, unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.ConsoleFlags), unsafe.Pointer(&flags), unsafe.Sizeof(flags))
+	return err == nil && flags&consoleIgnoreCtrlC != 0
+}
+
+// readParameter reads a field of a process's RTL_USER_PROCESS_PARAMETERS.
+func readParameter(pid uint32, offset uintptr, to unsafe.Pointer, size uintptr) error {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ, false, pid)
 	if err != nil {
-		return 0, fmt.Errorf("OpenProcess: %w", err)
+		return fmt.Errorf("OpenProcess: %w", err)
 	}
 	defer windows.CloseHandle(h)
 	var info processBasic
 	if err := windows.NtQueryInformationProcess(h, windows.ProcessBasicInformation, unsafe.Pointer(&info), uint32(unsafe.Sizeof(info)), nil); err != nil {
-		return 0, fmt.Errorf("NtQueryInformationProcess: %w", err)
+		return fmt.Errorf("NtQueryInformationProcess: %w", err)
 	}
 	var parameters uintptr
 	at := info.peb + unsafe.Offsetof(windows.PEB{}.ProcessParameters)
 	if err := readMemory(h, at, unsafe.Pointer(&parameters), unsafe.Sizeof(parameters)); err != nil {
-		return 0, err
+		return err
 	}
 	if parameters == 0 {
-		return 0, windows.ERROR_NOT_READY
+		return windows.ERROR_NOT_READY
 	}
-	var console windows.Handle
-	at = parameters + unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.ConsoleHandle)
-	err = readMemory(h, at, unsafe.Pointer(&console), unsafe.Sizeof(console))
-	return console, err
+	return readMemory(h, parameters+offset, to, size)
 }
 
 func readMemory(process windows.Handle, at uintptr, to unsafe.Pointer, size uintptr) error {

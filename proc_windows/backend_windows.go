@@ -187,11 +187,20 @@ func (b *backend) commandLine(sh shell, command string) (line, path string, err 
 	if sh.kind == proc.ShellCmd {
 		command = trimLines(command)
 	}
+	if sh.dialect == dialectMSYS {
+		if err := checkMSYS(command); err != nil {
+			return "", "", err
+		}
+	}
 	if sh.kind != proc.ShellCmd || !needsScript(sh.program, command) {
 		line = sh.line(command)
 		return line, "", checkLine(line)
 	}
-	text, err := script(command)
+	chcp, err := systemFile("chcp.com")
+	if err != nil {
+		return "", "", err
+	}
+	text, err := script(command, chcp)
 	if err != nil {
 		return "", "", err
 	}

@@ -69,14 +69,24 @@ const (
 	// load). So that answer counts only when it is repeated.
 	attachTries = 3
 	attachPause = 50 * time.Millisecond
+	// hearTime is how long a helper waits for its own event.
+	hearTime = time.Second
 )
 
 // visit goes through the consoles of the processes.
 func visit(req request) reply {
+	heard := make(chan struct{}, 1)
 	v := visitor{
 		request: req,
-		deaf:    syscall.NewCallback(func(uint32) uintptr { return 1 }),
-		seen:    make(map[int]bool),
+		heard:   heard,
+		deaf: syscall.NewCallback(func(uint32) uintptr {
+			select {
+			case heard <- struct{}{}:
+			default:
+			}
+			return 1
+		}),
+		seen: make(map[int]bool),
 	}
 	ask := req.PIDs
 	for try := 1; ; try++ {
@@ -93,8 +103,9 @@ func visit(req request) reply {
 type visitor struct {
 	request
 	reply
-	deaf uintptr      // a handler that makes this process deaf to events
-	seen map[int]bool // who is on the consoles that were visited
+	deaf  uintptr // a handler that makes this process deaf to events
+	heard <-chan struct{}
+	seen  map[int]bool // who is on the consoles that were visited
 }
 
 // attach does what was requested on the console of a process. It reports false
@@ -123,7 +134,7 @@ func (v *visitor) attach(pid int) bool {
 	} else {
 		v.Detached = append(v.Detached, here...)
 	}
-	if v.Send && !slices.Contains(list, uint32(v.Server)) && send(v.Event, v.deaf) == nil {
+	if v.Send && !slices.Contains(list, uint32(v.Server)) && v.send() == nil {
 		v.Reached = append(v.Reached, here...)
 	}
 	return true
@@ -140,11 +151,20 @@ func isCommands(list []uint32, req request) bool {
 	return title == "" || title == req.Title
 }
 
-// send sends an event to everything on this process's console but itself. What
-// a process does with events is reset when it attaches to a console.
-func send(event uint32, deaf uintptr) error {
-	if err := setCtrlHandler(deaf); err != nil {
+// send sends an event to everything on this process's console. What a process
+// does with events is reset when it attaches to a console or leaves it. So it
+// stays until the event has come to it, too, which would end it otherwise: each
+// process gets it on a thread of its own, some time later.
+func (v *visitor) send() error {
+	if err := setCtrlHandler(v.deaf); err != nil {
 		return err
 	}
-	return windows.GenerateConsoleCtrlEvent(event, 0)
+	if err := windows.GenerateConsoleCtrlEvent(v.Event, 0); err != nil {
+		return err
+	}
+	select {
+	case <-v.heard:
+	case <-time.After(hearTime):
+	}
+	return nil
 }

@@ -90,6 +90,7 @@ func serveForTest(commands []string) error {
 	plain := exec.Command(os.Args[0], testHelperArg, "hold")
 	plain.Stdout = os.Stdout
 	plain.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NO_WINDOW}
+	plain.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NO_WINDOW}
 	if err := plain.Start(); err != nil {
 		return err
 	}

@@ -69,14 +69,16 @@ func handles(t *testing.T) int {
 	return int(n)
 }
 
-// alive reports whether a process lives.
+// alive reports whether a process lives. A job counts one out a moment before the
+// process itself is known to have ended.
 func alive(pid int) bool {
 	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {
 		return false
 	}
 	defer windows.CloseHandle(h)
-	event, err := windows.WaitForSingleObject(h, 0)
+	const moment = 500 // ms
+	event, err := windows.WaitForSingleObject(h, moment)
 	return err != nil || event == uint32(windows.WAIT_TIMEOUT)
 }
 

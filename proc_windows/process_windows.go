@@ -220,7 +220,9 @@ func (p *process) Kill(ctx context.Context) (proc.KillReport, error) {
 	return proc.KillReport{Unkillable: left}, errors.Join(context.Cause(ctx), err)
 }
 
-// emptied waits until nothing is left, and reports whether it came to that.
+// emptied waits until nothing is left of what was terminated, and reports whether
+// it came to that. A process that was just being created may have escaped the
+// first time.
 func (p *process) emptied(ctx context.Context) bool {
 	lost := time.NewTicker(killRecheck) // a message may be
 	defer lost.Stop()
@@ -231,6 +233,7 @@ func (p *process) emptied(ctx context.Context) bool {
 		case <-ctx.Done():
 			return false
 		case <-lost.C:
+			_ = p.job.terminate(1) // as before
 			p.poke()
 		}
 	}

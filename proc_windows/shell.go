@@ -13,9 +13,15 @@ const (
 	// maxLine is the length of a command line that CreateProcess takes, in
 	// UTF-16 units and without the NUL.
 	maxLine = 32766
-	// maxCmdLine is what cmd takes, as a command line and as one line of a
-	// batch file. It cuts or misreads longer ones.
+	// maxCmdLine is what cmd takes as a command line. It cuts longer ones.
 	maxCmdLine = 8191
+	// maxScriptLine is what it takes as a line of a batch file, which it reads
+	// into as much memory, but in bytes and with the line's end.
+	maxScriptLine = 8189
+	// maxMSYS is how long a command the MSYS2 and Cygwin runtimes take: they
+	// look for wildcards in every argument, in memory for 8192 characters, and
+	// cut what is longer without a word (glob.cc in the runtime).
+	maxMSYS = 8000
 )
 
 var (
@@ -44,9 +50,9 @@ func needsScript(program, command string) bool {
 	return strings.ContainsAny(command, "\r\n") || units(cmdLine(program, command)) > maxCmdLine
 }
 
-// script is the content of the batch file for a command. Lines of a batch file
-// have cmd's limit too; a caret at a line's end joins it with the next.
-func script(command string) (string, error) {
+// script is the content of the batch file for a command. A caret at a line's end
+// joins it with the next. chcp is the path of the program that sets the code page.
+func script(command, chcp string) (string, error) {
 	command = strings.ReplaceAll(trimLines(command), "\r\n", "\n")
 	command = strings.ReplaceAll(command, "\r", "\n")
 	switch {
@@ -57,8 +63,8 @@ func script(command string) (string, error) {
 	}
 	length := 0
 	for line := range strings.SplitSeq(command, "\n") {
-		if length += units(line); length > maxCmdLine {
-			return "", fmt.Errorf("a line of %d characters: cmd takes %d; %s: %w", length, maxCmdLine, wayOut(length), proc.ErrTooLong)
+		if length += len(line); length > maxScriptLine {
+			return "", fmt.Errorf("a line of %d bytes: cmd takes %d in a batch file; %s: %w", length, maxScriptLine, wayOut(length), proc.ErrTooLong)
 		}
 		if !continues(line) {
 			length = 0
@@ -66,8 +72,9 @@ func script(command string) (string, error) {
 	}
 	text := "@echo off\n"
 	if strings.ContainsFunc(command, func(r rune) bool { return r > 127 }) {
-		// cmd reads a batch file in the console's code page.
-		text += "@chcp 65001 >nul\n"
+		// cmd reads a batch file in the console's code page. A command's PATH
+		// need not lead to the program.
+		text += `@"` + chcp + `" 65001 >nul` + "\n"
 	}
 	return strings.ReplaceAll(text+command, "\n", "\r\n") + "\r\n", nil
 }
@@ -102,7 +109,8 @@ func powerShellScript(command string) string {
 		`try{$OutputEncoding=[Console]::InputEncoding=[Console]::OutputEncoding=New-Object Text.UTF8Encoding $false}catch{};` +
 		`$yieldshell=` + powerShellLiteral(command) + `;` +
 		"try{$yieldshell=[ScriptBlock]::Create($yieldshell+\"`n`n`$yieldshell=`$?\")}" +
-		`catch{$yieldshell=[ScriptBlock]::Create($yieldshell)};` +
+		`catch{try{$yieldshell=[ScriptBlock]::Create($yieldshell)}` +
+		`catch{[Console]::Error.WriteLine($_.Exception.InnerException.Message);exit 1}};` +
 		`$global:LASTEXITCODE=0;` +
 		`. $yieldshell;` +
 		`if($LASTEXITCODE){exit $LASTEXITCODE}elseif($yieldshell -is [bool] -and -not $yieldshell){exit 1}`
@@ -169,6 +177,14 @@ func units(s string) int {
 		n += max(1, utf16.RuneLen(r))
 	}
 	return n
+}
+
+// checkMSYS refuses a command that the MSYS2 and Cygwin runtimes would cut.
+func checkMSYS(command string) error {
+	if n := units(command); n > maxMSYS {
+		return fmt.Errorf("a command of %d characters: Git Bash, MSYS2 and Cygwin take %d; write it to a script file and run that: %w", n, maxMSYS, proc.ErrTooLong)
+	}
+	return nil
 }
 
 // checkLine refuses a command line that CreateProcess would not take.

@@ -37,18 +37,19 @@ func TestNeedsScript(t *testing.T) {
 }
 
 func TestScript(t *testing.T) {
+	const chcp = `C:\x\chcp.com`
 	for _, c := range []struct{ in, want string }{
 		{"echo a\necho b", "@echo off\r\necho a\r\necho b\r\n"},
 		{"echo a\r\necho b\r\n", "@echo off\r\necho a\r\necho b\r\n"},
 		{"echo a\recho b\n\r\n", "@echo off\r\necho a\r\necho b\r\n"},
-		{"echo ä\necho b", "@echo off\r\n@chcp 65001 >nul\r\necho ä\r\necho b\r\n"},
+		{"echo ä\necho b", "@echo off\r\n@\"C:\\x\\chcp.com\" 65001 >nul\r\necho ä\r\necho b\r\n"},
 	} {
-		if got, err := script(c.in); err != nil || got != c.want {
+		if got, err := script(c.in, chcp); err != nil || got != c.want {
 			t.Errorf("%q gave %q, %v", c.in, got, err)
 		}
 	}
-	long := strings.Repeat("x", maxCmdLine)
-	if _, err := script(long + "\n" + long); err != nil {
+	long := strings.Repeat("x", maxScriptLine)
+	if _, err := script(long+"\n"+long, chcp); err != nil {
 		t.Errorf("lines at the limit: %v", err)
 	}
 	for _, c := range []struct {
@@ -58,21 +59,22 @@ func TestScript(t *testing.T) {
 		{"echo %PATH%\necho", errPercent},
 		{"echo a\x1A\necho b", errCtrlZ},
 		{"x" + long, proc.ErrTooLong},
-		{long + "^\nx", proc.ErrTooLong}, // one line for cmd
+		{strings.Repeat("日", maxScriptLine/3+1), proc.ErrTooLong}, // bytes count
+		{long + "^\nx", proc.ErrTooLong},                          // one line for cmd
 	} {
-		if _, err := script(c.in); !errors.Is(err, c.want) {
+		if _, err := script(c.in, chcp); !errors.Is(err, c.want) {
 			t.Errorf("%.20q: %v, want %v", c.in, err, c.want)
 		}
 	}
 	for length, says := range map[int]string{9000: "powershell", 40_000: "script file"} {
-		if _, err := script(strings.Repeat("x", length)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := script(strings.Repeat("x", length), chcp); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("a line of %d: %v", length, err)
 		}
 	}
-	if _, err := script(long[1:] + "^^\n" + long); err == nil {
+	if _, err := script(long[1:]+"^^\n"+long, chcp); err == nil {
 		t.Error("a line over the limit by its carets has passed")
 	}
-	if _, err := script(long[2:] + "^^\n" + long); err != nil {
+	if _, err := script(long[2:]+"^^\n"+long, chcp); err != nil {
 		t.Errorf("an escaped caret at the end of a line: %v", err)
 	}
 }
@@ -218,6 +220,12 @@ func TestPowerShellLiteral(t *testing.T) {
 
 func TestCheckLine(t *testing.T) {
 	if err := checkLine(strings.Repeat("x", maxLine)); err != nil {
+		t.Error(err)
+	}
+	if err := checkMSYS(strings.Repeat("日", maxMSYS)); err != nil {
+		t.Error(err)
+	}
+	if err := checkMSYS(strings.Repeat("x", maxMSYS+1)); !errors.Is(err, proc.ErrTooLong) {
 		t.Error(err)
 	}
 	if err := checkLine(strings.Repeat("x", maxLine+1)); !errors.Is(err, proc.ErrTooLong) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
 
 	"github.com/yieldshell/mcp-yieldshell/proc"
 )
@@ -93,8 +94,8 @@ func TestCmdRefused(t *testing.T) {
 	}{
 		{"echo a\necho %PATH%", "powershell", errPercent},
 		{"echo a\x1A\necho b", "powershell", errCtrlZ},
-		{strings.Repeat("x", 9000), "8191", proc.ErrTooLong},
-		{"echo\necho " + strings.Repeat("x", 9000), "8191", proc.ErrTooLong},
+		{strings.Repeat("x", 9000), "8189", proc.ErrTooLong},
+		{"echo\necho " + strings.Repeat("x", 9000), "8189", proc.ErrTooLong},
 	} {
 		_, err := b.Start(proc.Spec{Command: c.command, Dir: os.TempDir(), Env: os.Environ()})
 		var se *proc.StartError
@@ -229,6 +230,11 @@ func TestFindBash(t *testing.T) {
 			t.Errorf("%s: %s, %v", env, got, err)
 		}
 	}
+	for _, key := range []registry.Key{registry.CURRENT_USER, registry.LOCAL_MACHINE} {
+		if installedGit(key) != "" {
+			return // it comes first, wherever it is
+		}
+	}
 	env := []string{"PATH=" + apps, "ProgramFiles=" + root}
 	if got, err := shellPath(proc.Spec{Shell: "bash.exe", Env: env}); err != nil || !strings.EqualFold(got, want) {
 		t.Errorf("%s: %s, %v", env, got, err)
@@ -352,6 +358,35 @@ func TestGitBash(t *testing.T) {
 		if stdout != want {
 			t.Errorf("%s: %q, %q; want %q", command, stdout, stderr, want)
 		}
+	}
+	long := "printf %s '" + strings.Repeat("x", maxMSYS-100) + "' | wc -c"
+	if _, stdout, stderr := start(t, b, proc.Spec{Shell: "bash", Command: long}).finish(); strings.TrimSpace(stdout) != fmt.Sprint(maxMSYS-100) {
+		t.Errorf("a long command: %q, %q", stdout, stderr)
+	}
+	_, err := b.Start(proc.Spec{Shell: "bash", Command: long + strings.Repeat(" ", 200), Dir: os.TempDir(), Env: os.Environ()})
+	if !errors.Is(err, proc.ErrTooLong) {
+		t.Errorf("a command that would be cut: %v", err)
+	}
+	// Its runtime does not listen to Ctrl-C, and neither does what it starts.
+	c := start(t, patient(b), proc.Spec{Shell: "bash", Command: tool("hold")})
+	c.awaitOutput("\n", 1)
+	signalled(t, c, proc.SIGTERM)
+	c.await(proc.TreeEmpty)
+}
+
+// TestMSYSLimit: what its runtime would cut is refused.
+func TestMSYSLimit(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"bash.exe", "msys-2.0.dll"} {
+		if err := os.WriteFile(filepath.Join(root, name), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := backendFor(t)
+	_, err := b.Start(proc.Spec{Shell: filepath.Join(root, "bash.exe"), Command: strings.Repeat("x", maxMSYS+1), Dir: root, Env: os.Environ()})
+	var se *proc.StartError
+	if !errors.As(err, &se) || se.Op != "command" || !errors.Is(err, proc.ErrTooLong) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -99,15 +99,16 @@ func (p *process) interrupt(ctx context.Context, pids []int) (reached []int, err
 //     it may be part of their end.
 //   - A cmd that runs a batch file answers Ctrl-C with a question on its
 //     stdin that nobody will answer. Once nothing else is left, it is ended.
-//   - After breakTime Ctrl-Break is sent, for those that ignore Ctrl-C, and
-//     processes without a console, which no event can reach, are ended.
+//   - Ctrl-Break is sent after breakTime, or once all that is left of these
+//     does not listen to Ctrl-C at all, and processes without a console, which
+//     no event can reach, are ended.
 //
 // What lives on is left to Kill.
 func (p *process) press(told []int) {
 	settled, brk := time.NewTimer(p.backend.promptTime), time.NewTimer(p.backend.breakTime)
 	defer settled.Stop()
 	defer brk.Stop()
-	due := false
+	due, broken := false, false
 	for {
 		select {
 		case <-settled.C:
@@ -115,36 +116,44 @@ func (p *process) press(told []int) {
 		case <-p.pressed:
 		case <-brk.C:
 			p.sendBreak()
+			broken = true
 		case <-p.empty:
 			return
 		case <-p.alive.Done():
 			return
 		}
 		if due {
-			told = p.pressOn(told)
+			var deaf bool
+			told, deaf = p.pressOn(told)
+			if deaf && !broken {
+				p.sendBreak()
+				broken = true
+			}
 		}
 	}
 }
 
 // pressOn does the next step of press, if there is one, and returns who has
-// been told to end by now. What fails here is left to Kill.
-func (p *process) pressOn(told []int) []int {
+// been told to end by now, and whether those of them that are left do not
+// listen. What fails here is left to Kill.
+func (p *process) pressOn(told []int) (now []int, deaf bool) {
 	pids, err := p.commandPIDs()
 	if err != nil || len(pids) == 0 {
-		return told
+		return told, false
 	}
 	if onlyCmd(pids) {
 		_ = p.job.terminate(controlCExit)
-		return told
+		return told, false
 	}
-	if slices.ContainsFunc(pids, func(pid int) bool { return slices.Contains(told, pid) }) {
-		return told
+	left := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return !slices.Contains(told, pid) })
+	if len(left) > 0 {
+		return told, !slices.ContainsFunc(left, func(pid int) bool { return !isDeaf(uint32(pid)) })
 	}
 	reached, err := p.interrupt(p.alive, pids)
 	if err != nil {
-		return told
+		return told, false
 	}
-	return append(told, reached...)
+	return append(told, reached...), false
 }
 
 func (p *process) sendBreak() {

@@ -140,6 +140,32 @@ func TestCtrlBreak(t *testing.T) {
 	}
 }
 
+// TestCtrlBreakForTheDeaf: who does not listen to Ctrl-C at all gets Ctrl-Break
+// once nobody else is left, and not after seconds.
+func TestCtrlBreakForTheDeaf(t *testing.T) {
+	needsWindows(t, "it has no Ctrl-Break")
+	b := patient(backendFor(t))
+	c := start(t, b, proc.Spec{Command: `start /b "" ` + tool("hold") + " & " + tool("hold")})
+	c.awaitOutput("\n", 2)
+	signalled(t, c, proc.SIGTERM)
+	c.await(proc.TreeEmpty)
+}
+
+// TestDeaf: who is started in a process group of its own ignores Ctrl-C.
+func TestDeaf(t *testing.T) {
+	b := backendFor(t)
+	for flags, want := range map[uint32]bool{0: false, windows.CREATE_NEW_PROCESS_GROUP: true} {
+		c := start(t, b, proc.Spec{Command: tool("spawn", fmt.Sprint(flags))})
+		c.awaitOutput("\n", 1)
+		if got := isDeaf(uint32(heldPIDs(t, c.output(0))[0])); got != want {
+			t.Errorf("flags %#x: deaf %v", flags, got)
+		}
+	}
+	if isDeaf(0) {
+		t.Error("a process that cannot be looked into is deaf")
+	}
+}
+
 // TestOwnConsole: a process with a console of its own is detached.
 func TestOwnConsole(t *testing.T) {
 	needsWindows(t, "it does not tell a console's original title")
@@ -412,7 +438,7 @@ func TestKillTree(t *testing.T) {
 		t.Errorf("kill: %+v, %v", r, err)
 	}
 	t.Logf("a tree of 40 ended in %v", time.Since(begun))
-	awaitGone(t, pids, 0)
+	awaitGone(t, pids, time.Second) // the job counts them out a moment earlier
 }
 
 // TestSiblings: no command inherits another one's pipes (an end of file would

@@ -97,7 +97,7 @@ func TestLinesAtCmdsLimit(t *testing.T) {
 			eq(t, fmt.Sprintf("%d characters", n), r.Stdout, text+"\r\n")
 			whole++
 		default:
-			refused(t, r, "8191")
+			refused(t, r, "8189")
 			refusals++
 		}
 	}
@@ -137,12 +137,12 @@ func TestWhatCmdWouldAlterIsRefused(t *testing.T) {
 	for _, c := range []struct{ command, says string }{
 		{"echo > ran\necho %PATH%", "%"},
 		{"echo > ran\necho a\x1Ab", "Ctrl-Z"},
-		{"echo > ran & echo " + strings.Repeat("a", 9000), "8191"},
-		{"echo > ran\necho " + strings.Repeat("a", 9000), "8191"},
+		{"echo > ran & echo " + strings.Repeat("a", 9000), "8189"},
+		{"echo > ran\necho " + strings.Repeat("a", 9000), "8189"},
 	} {
 		refused(t, s.Execute(c.command, nil), "powershell", c.says)
 	}
-	refused(t, s.Execute("echo > ran & echo "+strings.Repeat("a", 40000), nil), "8191", "script file")
+	refused(t, s.Execute("echo > ran & echo "+strings.Repeat("a", 40000), nil), "8189", "script file")
 	if _, err := os.Stat(filepath.Join(s.Dir, "ran")); err == nil {
 		t.Error("a refused command ran")
 	}
