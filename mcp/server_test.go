@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -232,7 +234,11 @@ func TestCancelledCallOverTheProtocol(t *testing.T) {
 	if err := <-answered; err == nil {
 		t.Error("the cancelled call was answered")
 	}
+	// The backend's start has begun, and ps shows what is entered after it.
 	r := b.call("ps", `{}`)
+	for deadline := time.Now().Add(time.Minute); len(r.rows()) == 0 && time.Now().Before(deadline); r = b.call("ps", `{}`) {
+		runtime.Gosched()
+	}
 	if len(r.rows()) != 1 || r.rows()[0].(map[string]any)["status"] != "running" {
 		t.Errorf("ps shows %v", r)
 	}
