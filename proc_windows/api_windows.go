@@ -86,15 +86,6 @@ func setCtrlHandler(callback uintptr) error {
 	return callErr("SetConsoleCtrlHandler", r, err)
 }
 
-// consoleIgnoreCtrlC is set in the ConsoleFlags of a process's parameters.
-const consoleIgnoreCtrlC = 1
-
-// ignoresCtrlC reports whether this process ignores Ctrl-C, without a handler.
-// There is no call that tells.
-func ignoresCtrlC() bool {
-	return windows.RtlGetCurrentPeb().ProcessParameters.ConsoleFlags&consoleIgnoreCtrlC != 0
-}
-
 // ignoreCtrlC makes this process ignore Ctrl-C, or heed it. What it starts
 // inherits that.
 func ignoreCtrlC(ignore bool) {
@@ -144,11 +135,13 @@ func consoleParameter(pid uint32) (console windows.Handle, err error) {
 
 // isDeaf reports whether a process ignores Ctrl-C, without a handler: it was
 // started so, as everything that "start /b" starts, or has chosen to, as the
-// MSYS2 and Cygwin runtimes do. What cannot be told hears.
+// MSYS2 and Cygwin runtimes do. There is no call that tells. What cannot be told
+// hears.
 func isDeaf(pid uint32) bool {
+	const ignore = 1 // CONSOLE_IGNORE_CTRL_C
 	var flags uint32
 	err := readParameter(pid, unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.ConsoleFlags), unsafe.Pointer(&flags), unsafe.Sizeof(flags))
-	return err == nil && flags&consoleIgnoreCtrlC != 0
+	return err == nil && flags&ignore != 0
 }
 
 // readParameter reads a field of a process's RTL_USER_PROCESS_PARAMETERS.

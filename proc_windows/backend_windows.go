@@ -65,7 +65,7 @@ func New() (proc.Backend, error) {
 		outer:   enclose(),
 		port:    port,
 		joined:  make(chan struct{}),
-		deaf:    ignoresCtrlC(),
+		deaf:    isDeaf(uint32(os.Getpid())),
 
 		promptTime: promptTime,
 		breakTime:  breakTime,

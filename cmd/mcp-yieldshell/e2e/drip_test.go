@@ -12,8 +12,8 @@ import (
 )
 
 // drip writes each word, bytes in hexadecimal, with a write of its own, to
-// stderr if "2:" comes before them. A word "@FILE" waits until the file exists: so a test decides when the next bytes
-// come. A word "50ms" waits for that long.
+// stderr if "2:" comes before them. A word "@FILE" waits until the file exists:
+// so a test decides when the next bytes come. A word "50ms" waits for that long.
 func drip(words []string) int {
 	for _, word := range words {
 		if file, ok := strings.CutPrefix(word, "@"); ok {
