@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -84,6 +85,15 @@ func (s *Server) remember() {
 	s.mu.Unlock()
 }
 
+// Family describes the processes that belong to the server, for a failed test's
+// message: those below it, and those that hold its stdout or stderr, which
+// under Wine are all of a prefix that it made start.
+func (s *Server) Family() string {
+	pids := append(Descendants(s.PID()), holders(s.outputs)...)
+	slices.Sort(pids)
+	return describe(slices.Compact(pids))
+}
+
 // member is a process of the server. Its id alone may soon be another's.
 type member struct {
 	pid  int
@@ -162,6 +172,6 @@ func (s *Server) reportLeftovers() {
 	select {
 	case <-ended:
 	case <-time.After(aftermathBound):
-		s.t.Errorf("something still holds the server's stdout or stderr")
+		s.t.Errorf("something still holds the server's stdout or stderr: %s", describe(holders(s.outputs)))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -69,6 +71,26 @@ func Processes() []int {
 		}
 	}
 	return pids
+}
+
+// holders lists the other processes that have one of the files open. Of those
+// that may not be asked it knows nothing.
+func holders(files []os.FileInfo) []int {
+	var pids []int
+	for _, pid := range Processes() {
+		if pid != os.Getpid() && holds(pid, files) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func holds(pid int, files []os.FileInfo) bool {
+	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	return slices.ContainsFunc(open, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && slices.ContainsFunc(files, func(f os.FileInfo) bool { return os.SameFile(f, info) })
+	})
 }
 
 // CommandLine is the process's command line with spaces between the words.

@@ -69,6 +69,8 @@ type Server struct {
 	closed   bool
 	killed   bool
 	members  []member // processes of the server, seen before its end
+
+	outputs []os.FileInfo // of the pipes that are its stdout and stderr
 }
 
 // Message is a JSON-RPC message from the server.
@@ -143,6 +145,11 @@ func (s *Server) launch(o Options) error {
 	err = errors.Join(err, inR.Close(), outW.Close(), errW.Close())
 	if err != nil {
 		return errors.Join(err, inW.Close(), outR.Close(), errR.Close())
+	}
+	for _, f := range []*os.File{outR, errR} {
+		if info, err := f.Stat(); err == nil {
+			s.outputs = append(s.outputs, info)
+		}
 	}
 	s.read.Go(func() { s.readStdout(outR) })
 	s.read.Go(func() { s.readStderr(errR) })

@@ -20,7 +20,10 @@ func running(t *testing.T, s *mcptest.Server, command string, extra args) *mcpte
 	}
 	r := s.Execute(command, all)
 	eq(t, "status", r.Status, "backgrounded")
-	mcptest.Until(t, 20*time.Second, "the command's first output", func() bool { return s.Row(r.ExecutionID).LatestSeq > 3 })
+	if !mcptest.Soon(20*time.Second, func() bool { return s.Row(r.ExecutionID).LatestSeq > 3 }) {
+		t.Fatalf("no output of the command within 20 s: %+v; %+v; the server has %s",
+			s.Row(r.ExecutionID), s.Call("read", r.On(args{"since_seq": 1})).Fields, s.Family())
+	}
 	return r
 }
 
