@@ -14,20 +14,15 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# At its end it ends everything in Wine's prefix, as check-windows.sh does: one
-# at a time.
-if [ "${1:-}" = windows ] && [ -z "${WINE_LOCKED:-}" ]; then
-	cache=${XDG_CACHE_HOME:-$HOME/.cache}
-	mkdir -p "$cache"
-	WINE_LOCKED=1 exec flock --close "$cache/mcp-yieldshell-wine.lock" ci/check-clients.sh "$@"
+. ci/need.sh
+if [ "${1:-}" = windows ]; then
+	take_wine ci/check-clients.sh "$@"
 fi
 
 fail() {
 	echo "ci/check-clients.sh: $*" >&2
 	exit 1
 }
-
-. ci/need.sh
 
 clients=$PWD/ci/clients
 work=$(mktemp -d)

@@ -10,12 +10,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# At its end a run ends everything in the prefix: one at a time.
-if [ -z "${WINE_LOCKED:-}" ]; then
-	cache=${XDG_CACHE_HOME:-$HOME/.cache}
-	mkdir -p "$cache"
-	WINE_LOCKED=1 exec flock --close "$cache/mcp-yieldshell-wine.lock" ci/check-windows.sh "$@"
-fi
+. ci/need.sh
+take_wine ci/check-windows.sh "$@"
 
 settings=$(ci/setup-wine.sh)
 eval "$settings"

@@ -47,6 +47,24 @@ if [ ! -f "$folder/made" ]; then
 	: >"$folder/made"
 fi
 
+# Wine starts explorer.exe for whoever is the first to ask for the desktop, and
+# ends it after the last. Started by a command, it would be in that command's
+# job and end with it, while others are asking for the desktop. This program
+# keeps the desktop.
+keeper=$folder/desktop.exe
+if [ ! -e "$keeper" ]; then
+	cat >"$folder/desktop.c" <<-'C'
+		#include <stdio.h>
+		#include <windows.h>
+		int main(void) {
+			printf("%d\n", GetDesktopWindow() != NULL);
+			fflush(stdout);
+			Sleep(INFINITE);
+		}
+	C
+	x86_64-w64-mingw32-gcc -s -o "$keeper" "$folder/desktop.c" -luser32
+fi
+
 # os.RemoveAll, and with it the end of t.TempDir, uses a call that Wine 8
 # answers with STATUS_NOT_IMPLEMENTED, which is not one of the answers that the
 # standard library falls back on. Tests are built with one that does.
@@ -64,6 +82,7 @@ printf '{"Replace":{"%s":"%s"}}\n' "$source" "$patched" >"$folder/overlay.json"
 # and go test would wait for them.
 wineserver -p 2>/dev/null || true # it runs already
 wine cmd /c exit </dev/null >/dev/null 2>&1
+(wine "$keeper" </dev/null 2>/dev/null &) | head -n 1 >/dev/null
 
 # quote TEXT: one word for a shell.
 quote() { printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"; }
