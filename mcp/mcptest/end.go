@@ -85,9 +85,9 @@ func (s *Server) remember() {
 	s.mu.Unlock()
 }
 
-// Family describes the processes that belong to the server, for a failed test's
-// message: those below it, and those that hold its stdout or stderr, which
-// under Wine are all of a prefix that it made start.
+// Family describes the server's processes for the message of a failed test:
+// those below it, and those that hold its stdout or stderr. Under Wine, where
+// what a process starts is not below it, the commands do hold them.
 func (s *Server) Family() string {
 	pids := append(Descendants(s.PID()), holders(s.outputs)...)
 	slices.Sort(pids)

@@ -29,7 +29,8 @@ func startSDK(t *testing.T, version string, o *sdk.ClientOptions, env map[string
 	s.cmd.Env = mcptest.Environ(env)
 	s.cmd.Dir = t.TempDir()
 	client := sdk.NewClient(&sdk.Implementation{Name: "e2e", Version: "1"}, o)
-	session, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: s.cmd, TerminateDuration: 30 * time.Second}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	transport := &sdk.CommandTransport{Command: s.cmd, TerminateDuration: 30 * time.Second}
+	session, err := client.Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
